@@ -1,0 +1,1 @@
+@main struct Oracle { static func main() {} }
