@@ -3,7 +3,7 @@
 /// What the model may do otherwise than CFRunLoop, on purpose.
 ///
 /// With none of them the model is CFRunLoop, event by event; with all of them it is Lull.
-package enum Difference: String, CaseIterable, Sendable {
+package enum Difference: Int, CaseIterable, Sendable {
   /// Before it sleeps the loop looks once more for signalled sources and matching blocks, as an
   /// observer, a block or a script of a cancelled source may have left some. CF sleeps on them.
   case pendingWorkKeepsAwake
@@ -38,4 +38,7 @@ package enum Difference: String, CaseIterable, Sendable {
   case commonItemsAreExact
   /// A block for the common modes does not bring a mode of that name into being.
   case commonIsNoMode
+
+  /// The difference's name.
+  package var name: String { "\(self)" }
 }

@@ -55,7 +55,7 @@ package final class Interpreter<Loop: RunLoopUnderTest>: Callbacks, @unchecked S
 
   private var isSpent: Bool { trace.count >= budget }
 
-  private func log(_ event: String) { trace.append("\(loop.tick) \(event)") }
+  private func log(_ event: String) { trace.append(String(loop.tick) + " " + event) }
 
   // MARK: Callbacks
 
@@ -86,8 +86,8 @@ package final class Interpreter<Loop: RunLoopUnderTest>: Callbacks, @unchecked S
 
   package func observed(observer: Int, _ activity: Activity) {
     guard !ended else { return }
-    let mode = loop.currentMode.map { "\($0)" } ?? "none"
-    callback("o\(observer) \(activity) \(mode)", .observer(observer), in: .observer(activity))
+    let mode = loop.currentMode?.description ?? "none"
+    callback("o\(observer) \(activity.name) \(mode)", .observer(observer), in: .observer(activity))
   }
 
   package func sleepsForEver() {
@@ -136,7 +136,7 @@ package final class Interpreter<Loop: RunLoopUnderTest>: Callbacks, @unchecked S
     case .isValid(let item): log("valid \(item) = \(loop.isValid(item))")
     case .nextFire(let timer): log("date t\(timer) = \(text(loop.nextFire(ofTimer: timer)))")
     case .nextFireIn(let mode): log("next \(mode) = \(text(loop.nextFire(in: mode)))")
-    case .currentMode: log("mode = \(loop.currentMode.map { "\($0)" } ?? "none")")
+    case .currentMode: log("mode = \(loop.currentMode?.description ?? "none")")
     case .allModes:
       log("modes = \(loop.allModes.sorted().map(\.description).joined(separator: " "))")
     }
@@ -160,7 +160,7 @@ package final class Interpreter<Loop: RunLoopUnderTest>: Callbacks, @unchecked S
     depth += 1
     let outcome = loop.run(in: mode, polls: polls, returnsAfterSource: once)
     depth -= 1
-    log("run \(mode) -> \(outcome.rawValue)")
+    log("run \(mode) -> \(outcome.name)")
   }
 
   /// Carries out what may call back for several modes or sources in any order.

@@ -5,24 +5,24 @@ extension Model {
     guard isValid(item) else { return }
     if mode == .common {
       if !commonItems.contains(item) { commonItems.append(item) }
-      for common in commonModes.sorted() { add(item, to: common) }
+      for common in commonModes { add(item, to: common) }
       return
     }
     makeMode(mode)
     guard !modesOf(item).contains(mode) else { return }
     switch item {
     case .source(let index):
-      sources[index].modes.insert(mode)
+      sources[index].modes.append(mode)
       callbacks.scheduled(source: index, in: mode)
     case .timer(let index):
       if timers[index].modes.isEmpty {
         timersAdded += 1
         timers[index].added = timersAdded
       }
-      timers[index].modes.insert(mode)
+      timers[index].modes.append(mode)
       insert(index, into: mode)
     case .observer(let index):
-      observers[index].modes.insert(mode)
+      observers[index].modes.append(mode)
       let order = observers[index].order
       let place = modes[mode]!.observers.firstIndex { observers[$0].order > order }
       modes[mode]!.observers.insert(index, at: place ?? modes[mode]!.observers.count)
@@ -33,20 +33,20 @@ extension Model {
     if mode == .common {
       guard let place = commonItems.firstIndex(of: item) else { return }
       commonItems.remove(at: place)
-      for common in commonModes.sorted() { remove(item, from: common) }
+      for common in commonModes { remove(item, from: common) }
       return
     }
     guard modesOf(item).contains(mode) else { return }
     switch item {
     case .source(let index):
-      sources[index].modes.remove(mode)
+      sources[index].modes.removeAll { $0 == mode }
       callbacks.cancelled(source: index, in: mode)
     case .timer(let index):
-      timers[index].modes.remove(mode)
+      timers[index].modes.removeAll { $0 == mode }
       modes[mode]!.timers.removeAll { $0 == index }
       arm(mode)
     case .observer(let index):
-      observers[index].modes.remove(mode)
+      observers[index].modes.removeAll { $0 == mode }
       modes[mode]!.observers.removeAll { $0 == index }
     }
   }
@@ -61,8 +61,8 @@ extension Model {
     case .observer(let index): observers[index].isValid = false
     }
     // CF finds the loop to take it out of by the modes it is in.
-    guard choose(.commonItemsAreExact, cf: !modesOf(item).isEmpty, lull: true) else { return }
-    for mode in modesOf(item).sorted() { remove(item, from: mode) }
+    guard !modesOf(item).isEmpty else { return }
+    for mode in modesOf(item) { remove(item, from: mode) }
     commonItems.removeAll { $0 == item }
   }
 
@@ -73,18 +73,17 @@ extension Model {
   }
 
   package func addCommonMode(_ mode: Mode) {
-    guard commonModes.insert(mode).inserted else { return }
+    guard !commonModes.contains(mode) else { return }
+    commonModes.append(mode)
     for item in commonItems { add(item, to: mode) }
   }
 
   package func contains(_ item: Item, in mode: Mode) -> Bool {
     guard mode == .common else { return modesOf(item).contains(mode) }
     let isListed = commonItems.contains(item)
-    if case .timer(let index) = item {
-      let isOwned = isListed && !timers[index].modes.isEmpty
-      return choose(.commonItemsAreExact, cf: isOwned, lull: isListed)
-    }
-    return isListed
+    var isOwned = isListed
+    if case .timer(let index) = item { isOwned = isListed && !timers[index].modes.isEmpty }
+    return choose(.commonItemsAreExact, cf: isOwned, lull: isListed && isValid(item))
   }
 
   package func isValid(_ item: Item) -> Bool {
@@ -95,7 +94,7 @@ extension Model {
     }
   }
 
-  private func modesOf(_ item: Item) -> Set<Mode> {
+  private func modesOf(_ item: Item) -> [Mode] {
     switch item {
     case .source(let index): sources[index].modes
     case .timer(let index): timers[index].modes

@@ -34,14 +34,13 @@ extension Model {
 
   private func push(_ run: Activation) {
     activations.append(run)
-    if keptStops.remove(activations.count) != nil { innermost.isStopped = true }
+    if let reason = keptStops.removeValue(forKey: activations.count) {
+      innermost.isStopped = choose(reason, cf: false, lull: true)
+    }
   }
 
   private func pop() {
-    let level = activations.count
-    if choose(.unreportedStopStays, cf: false, lull: innermost.isStopped) {
-      keptStops.insert(level)
-    }
+    if innermost.isStopped { keptStops[activations.count] = .unreportedStopStays }
     activations.removeLast()
   }
 

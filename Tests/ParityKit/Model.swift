@@ -9,15 +9,16 @@ package final class Model: RunLoopUnderTest {
   /// How often each difference made the outcome differ.
   package private(set) var uses: [Difference: Int] = [:]
 
-  private let differences: Set<Difference>
+  /// A bit for each difference that is on.
+  private let differences: Int
   unowned let callbacks: any Callbacks
 
   package internal(set) var tick = 0
   var sources: [Source]
   var timers: [Timer]
   var observers: [Observer]
-  var modes: [Mode: ModeState] = [.initial: ModeState()]
-  var commonModes: Set<Mode> = [.initial]
+  var modes = ModeTable()
+  var commonModes: [Mode] = [.initial]
   var commonItems: [Item] = []
   var blocks: [Block] = []
   var activations: [Activation] = []
@@ -26,15 +27,16 @@ package final class Model: RunLoopUnderTest {
   var wakeLatch = false
   /// Lull's wake-up: a count that each pass compares with what it was when the pass began.
   var wakeSequence = 0
-  /// Stops that Lull has kept for the next run of a level; level 1 is the outermost.
-  var keptStops: Set<Int> = []
+  /// Stops that Lull keeps for the next run of a level (1 is the outermost), by the reason why CF
+  /// does not.
+  var keptStops: [Int: Difference] = [:]
   var signals = 0
   var timersAdded = 0
 
   /// A run loop at tick 0 with a program's items.
   package init(_ program: Program, _ callbacks: any Callbacks, differences: Set<Difference>) {
     self.callbacks = callbacks
-    self.differences = differences
+    self.differences = differences.reduce(0) { $0 | 1 << $1.rawValue }
     sources = program.sources.map { Source(order: $0) }
     timers = program.timers.map { Timer(first: $0.first, interval: $0.interval) }
     observers = program.observers.map {
@@ -44,7 +46,7 @@ package final class Model: RunLoopUnderTest {
 
   /// Decides as CF or as Lull would, and notes a difference that made a difference.
   func choose<Value: Equatable>(_ difference: Difference, cf: Value, lull: Value) -> Value {
-    guard differences.contains(difference), cf != lull else { return cf }
+    guard differences & 1 << difference.rawValue != 0, cf != lull else { return cf }
     uses[difference, default: 0] += 1
     return lull
   }
@@ -54,7 +56,7 @@ package final class Model: RunLoopUnderTest {
     var isValid = true
     /// When it was signalled first since it was last performed.
     var signal: Int?
-    var modes: Set<Mode> = []
+    var modes: [Mode] = []
   }
 
   struct Timer {
@@ -63,7 +65,7 @@ package final class Model: RunLoopUnderTest {
     let interval: Int
     var isValid = true
     var isFiring = false
-    var modes: Set<Mode> = []
+    var modes: [Mode] = []
     /// Lull's order among equal deadlines: when it was added while it was in no mode.
     var added = 0
 
@@ -80,12 +82,28 @@ package final class Model: RunLoopUnderTest {
     let repeats: Bool
     var isValid = true
     var isFiring = false
-    var modes: Set<Mode> = []
+    var modes: [Mode] = []
   }
 
   struct Block {
     let modes: [Mode]
     let body: () -> Void
+  }
+
+  /// The modes that have come into being.
+  struct ModeTable {
+    private var states: [ModeState?] = [nil, ModeState()]
+
+    /// What a mode holds, or nil when there is no such mode yet.
+    subscript(mode: Mode) -> ModeState? {
+      get { mode.index + 1 < states.count ? states[mode.index + 1] : nil }
+      set {
+        while mode.index + 1 >= states.count { states.append(nil) }
+        states[mode.index + 1] = newValue
+      }
+    }
+
+    var all: [Mode] { states.indices.filter { states[$0] != nil }.map { Mode($0 - 1) } }
   }
 
   struct ModeState {
@@ -131,7 +149,7 @@ extension Model {
 
   package func stop() {
     if activations.isEmpty {
-      if choose(.latchedStop, cf: false, lull: true) { keptStops.insert(1) }
+      keptStops[1] = .latchedStop
     } else {
       innermost.isStopped = true
       latchWake()
@@ -139,9 +157,7 @@ extension Model {
   }
 
   package func perform(in modes: [Mode], _ body: @escaping @Sendable () -> Void) {
-    for mode in modes where mode != .common || choose(.commonIsNoMode, cf: true, lull: false) {
-      makeMode(mode)
-    }
+    modes.forEach(makeMode)
     blocks.append(Block(modes: modes, body: body))
   }
 
@@ -149,7 +165,9 @@ extension Model {
 
   package var currentMode: Mode? { activations.last?.mode }
 
-  package var allModes: [Mode] { Array(modes.keys) }
+  package var allModes: [Mode] {
+    choose(.commonIsNoMode, cf: modes.all, lull: modes.all.filter { $0 != .common })
+  }
 
   func makeMode(_ mode: Mode) {
     if modes[mode] == nil { modes[mode] = ModeState() }

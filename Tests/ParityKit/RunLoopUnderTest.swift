@@ -3,7 +3,7 @@
 /// A run loop on which programs are carried out. To compare one more run loop, conform to this.
 ///
 /// A conforming object is one thread's loop in virtual time, made fresh for one program, together
-/// with the program's items. It is made inside a call of `Interpreter.trace(of:on:)`:
+/// with the program's items. It is made inside a call of `Interpreter.run(_:budget:on:finish:)`:
 ///
 /// - Make every item at once, in no mode: sources, timers and observers as the program specifies.
 ///   Their callbacks call the `Callbacks` they were given, and nothing else.
@@ -12,8 +12,7 @@
 /// - All is called on one thread; so must be the callbacks.
 /// - When the loop would sleep and there is nothing that could ever wake it, call
 ///   `Callbacks.sleepsForEver()` from where it would sleep. That stops the loop as another thread
-///   would. (A program whose stopping timer is in every mode gets there less often, but a nested
-///   run inside that timer's own callback can.)
+///   would. (A program made with `alwaysStops` never gets there.)
 package protocol RunLoopUnderTest: AnyObject, SendableMetatype {
   /// Virtual time, in whole ticks since the program began.
   var tick: Int { get }

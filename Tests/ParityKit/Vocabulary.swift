@@ -44,11 +44,33 @@ package enum Activity: Int, CaseIterable, Sendable {
   case beforeWaiting = 32
   case afterWaiting = 64
   case exit = 128
+
+  /// The activity's name. (Reflection would find it, but slowly, and every event asks.)
+  package var name: String {
+    switch self {
+    case .entry: "entry"
+    case .beforeTimers: "beforeTimers"
+    case .beforeSources: "beforeSources"
+    case .beforeWaiting: "beforeWaiting"
+    case .afterWaiting: "afterWaiting"
+    case .exit: "exit"
+    }
+  }
 }
 
 /// Why a run came back.
-package enum Outcome: String, Sendable {
+package enum Outcome: Sendable {
   case finished, stopped, timedOut, handledSource
+
+  /// The outcome's name.
+  package var name: String {
+    switch self {
+    case .finished: "finished"
+    case .stopped: "stopped"
+    case .timedOut: "timedOut"
+    case .handledSource: "handledSource"
+    }
+  }
 }
 
 /// Where an operation is carried out. Coverage is counted by it.
@@ -68,7 +90,7 @@ package enum Context: Hashable, Sendable, CustomStringConvertible {
     case .cancel: "cancel"
     case .timer: "timer"
     case .block: "block"
-    case .observer(let activity): "\(activity)"
+    case .observer(let activity): activity.name
     }
   }
 }

@@ -35,7 +35,7 @@ func check(seeds: Range<UInt64>) -> Bool {
   for cell in coverage.missing { print("never: \(cell)") }
   print("\(programsThatDiffer) programs on which Lull means to differ, by difference:")
   for difference in Difference.allCases {
-    print("  \(difference.rawValue): \(uses[difference] ?? 0)")
+    print("  \(difference.name): \(uses[difference] ?? 0)")
   }
   return true
 }
@@ -52,7 +52,7 @@ func show(_ program: Program) {
     let mark = event(cf) == event(model) ? "" : "   <- model differs"
     print(column(event(cf)) + column(event(model)) + event(lull.trace) + mark)
   }
-  print("differences: \(lull.uses.map { "\($0.key)" }.sorted().joined(separator: ", "))")
+  print("differences: \(lull.uses.keys.map(\.name).sorted().joined(separator: ", "))")
 }
 
 private func column(_ text: String) -> String {
