@@ -8,7 +8,8 @@ import ParityKit
 ///
 /// Without arguments it reads a program a line and answers each with its trace, also in one line.
 /// With `--check SEED COUNT` it compares the model with CFRunLoop. With `--show SEED` or
-/// `--replay TEXT` it prints one program and what it does on CFRunLoop, the model and Lull's model.
+/// `--replay PROGRAM` it prints one program and what it does on CFRunLoop, on the model and on
+/// Lull's model. With `--print SEED COUNT` it prints programs, fit for its own input.
 @main struct Oracle {
   static func main() {
     let arguments = Array(CommandLine.arguments.dropFirst())
@@ -18,6 +19,10 @@ import ParityKit
       let count = arguments.count > 2 ? UInt64(arguments[2]) : 1000
       guard let first = UInt64(seed), let count else { usage() }
       exit(check(seeds: first..<first + count) ? 0 : 1)
+    case ("--print", let seed?):
+      let count = arguments.count > 2 ? UInt64(arguments[2]) : 1
+      guard let first = UInt64(seed), let count else { usage() }
+      for seed in first..<first + count { print(Program(seed: seed)) }
     case ("--show", let seed?):
       guard let seed = UInt64(seed) else { usage() }
       show(Program(seed: seed))
@@ -27,7 +32,7 @@ import ParityKit
   }
 
   private static func usage() -> Never {
-    print("usage: ParityOracle [--check SEED COUNT | --show SEED | --replay PROGRAM]")
+    print("usage: ParityOracle [--check SEED COUNT | --print SEED COUNT | --show SEED | --replay TEXT]")
     exit(2)
   }
 
