@@ -29,6 +29,12 @@ final class VirtualPoller: @unchecked Sendable {  // `state` guarded by `lock`
     let action: @Sendable () -> Void
   }
 
+  /// What to do when nothing will ever end a wait: it has to wake the loop.
+  var asleepForEver: () -> Void = {
+    preconditionFailure(
+      "the loop sleeps for ever: nothing is scripted that could wake it, and the run has no limit")
+  }
+
   // MARK: For tests
 
   func advance(to end: Int64) {
@@ -121,10 +127,10 @@ extension VirtualPoller: Poller {
       if let step = takeStep(until: due) {
         onAnotherThread(step.action)
       } else {
-        precondition(
-          due != .max,
-          "the loop sleeps for ever: nothing is scripted that could wake it, and the run has no limit"
-        )
+        guard due != .max else {
+          asleepForEver()
+          continue
+        }
         lock.withLock { state.now = max(state.now, due) }
       }
     }

@@ -47,6 +47,10 @@ public struct VirtualTime: Sendable {
     ScriptedDescriptor(number: poller.makeDescriptor(), poller: poller)
   }
 
+  /// Does something else than trap when nothing would ever wake the loop: it has to wake or stop it.
+  /// On the loop's thread.
+  public func whenAsleepForEver(_ action: @escaping () -> Void) { poller.asleepForEver = action }
+
   /// How often the loop asked what is ready, waiting or not.
   public var waits: Int { poller.counts.waits }
 
