@@ -119,18 +119,18 @@ extension Loop {
     preconditionOnLoop()
     readMail()
     guard let index = state.value.modes.existing(mode) else { return nil }
-    var earliest = Int64.max
-    for queue in timerQueues(of: index)
-    where state.value.timers.key(of: queue).base == .suspending {
-      earliest = min(earliest, state.value.timers.firstDeadline(of: queue) ?? .max)
+    var candidates = state.value.firing.filter {
+      $0.isValid && state.value.modes.contains(index, in: $0.membership.modes)
     }
-    for timer in state.value.firing
-    where timer.base == .suspending && timer.isValid
-      && state.value.modes.contains(index, in: timer.membership.modes)
-    {
-      earliest = min(earliest, timer.deadline.load(ordering: .relaxed))
+    for queue in timerQueues(of: index) {
+      guard let slot = state.value.timers.first(of: queue) else { continue }
+      candidates.append(state.value.items[slot] as! Timer)
     }
-    return earliest == .max ? nil : Instant(nanoseconds: earliest)
+    let first = candidates.filter { $0.base == .suspending }.min {
+      ($0.deadline.load(ordering: .relaxed), $0.membership.sequence)
+        < ($1.deadline.load(ordering: .relaxed), $1.membership.sequence)
+    }
+    return first?.nextFire
   }
 
   /// Makes `mode` common: every common item joins it, now and later. A mode stays common.
@@ -142,10 +142,8 @@ extension Loop {
 
   /// Puts a claimed item into a mode.
   func admit(_ item: Item, to mode: Mode) throws(SystemError) {
-    if item.slot < 0 {
-      item.membership = Membership(sequence: state.value.nextSequence())
-      item.slot = state.value.items.insert(item)
-    }
+    if item.slot < 0 { item.slot = state.value.items.insert(item) }
+    if item.membership.modes == 0 { item.membership.sequence = state.value.nextSequence() }
     do {
       guard mode == .common else { return try join(item, state.value.modes.index(of: mode)) }
       item.membership.isCommon = true

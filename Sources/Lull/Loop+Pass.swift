@@ -85,9 +85,9 @@ extension Loop {
     let due = state.value.signals.due(in: run.mode, of: state.value.modes)
     for signal in due {
       let source = signal.seat.source
-      guard signal.isLive,
-        state.value.modes.contains(run.mode, in: signal.seat.membership.modes),
-        let handler = source.calls?.perform, source.take(signal.sequence)
+      // Any signal will do: a nested run may have performed this one and left another.
+      guard source.isValid, state.value.modes.contains(run.mode, in: signal.seat.membership.modes),
+        let handler = source.calls?.perform, source.takeSignal()
       else { continue }
       call(.source(source)) { handler(source) }
       performed = true
@@ -118,7 +118,8 @@ extension Loop {
 
     // Either we see what another thread posted before this line, or it sees that we sleep.
     sleeping.store(true, ordering: .sequentiallyConsistent)
-    let late = mail.isPending || wakes.load(ordering: .sequentiallyConsistent) != seen
+    let late =
+      mail.isPending || wakes.load(ordering: .sequentiallyConsistent) != seen || isStopped(run)
     poller.wait(until: late ? .min : deadline, into: &ready)
     sleeping.store(false, ordering: .sequentiallyConsistent)
 

@@ -57,11 +57,16 @@ extension Loop {
       guard let timer = state.value.items[entry.slot] as? Timer, timer.isValid, !timer.isFiring,
         timer.membership.sequence == entry.sequence,
         // An earlier callout may have put it off, or taken it out of the mode.
-        timer.deadline.load(ordering: .relaxed) <= entry.now,
+        isStillDue(timer, entry.now),
         state.value.modes.contains(mode, in: timer.membership.modes)
       else { continue }
       fire(timer)
     }
+  }
+
+  private func isStillDue(_ timer: Timer, _ now: Int64) -> Bool {
+    let deadline = timer.deadline.load(ordering: .relaxed)
+    return deadline <= now || deadline <= self.now(on: timer.base)
   }
 
   private func fire(_ timer: Timer) {

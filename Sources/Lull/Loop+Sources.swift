@@ -10,15 +10,15 @@ extension Loop {
     if state.value.seats.updateValue(seat, forKey: ObjectIdentifier(source)) == nil {
       seat.membership = Membership(sequence: state.value.nextSequence())
     }
+    // Signalled before it came: known here from now on, also to a run in its schedule handler.
     let signal = source.signalSequence
-    let wasOut = seat.membership.modes == 0
+    if signal != 0, seat.membership.modes == 0 { state.value.signals.append(seat, signal) }
     if mode == .common {
       seat.membership.isCommon = true
       for index in state.value.modes.common { join(seat, index) }
     } else {
       join(seat, state.value.modes.index(of: mode))
     }
-    if signal != 0, wasOut { state.value.signals.append(seat, signal) }
   }
 
   func join(_ seat: Seat, _ mode: ModeTable.Index) {
@@ -41,9 +41,10 @@ extension Loop {
   }
 
   private func releaseIfUnused(_ seat: Seat) {
-    guard seat.membership.isEmpty,
-      state.value.seats.removeValue(forKey: ObjectIdentifier(seat.source)) != nil
-    else { return }
+    // A cancel handler may have added the source again, to a seat of its own.
+    let id = ObjectIdentifier(seat.source)
+    guard seat.membership.isEmpty, state.value.seats[id] === seat else { return }
+    state.value.seats[id] = nil
     seat.source.leave(seat)
   }
 

@@ -55,8 +55,8 @@ public final class Loop: @unchecked Sendable {  // `state` belongs to `thread`, 
     for mode in modes {
       let index = state.value.modes.index(of: mode)
       state.value.modes[index].isCommon = true
+      state.value.modes.create(index)
     }
-    state.value.modes.create(0)
   }
 
   // MARK: The loop of a thread
@@ -122,7 +122,7 @@ public final class Loop: @unchecked Sendable {  // `state` belongs to `thread`, 
   public func stop() {
     let level = max(1, level.load(ordering: .sequentiallyConsistent))
     stops.bitwiseOr(Loop.stopBit(of: level), ordering: .sequentiallyConsistent)
-    wakeUp()
+    wakeIfSleeping()
   }
 
   static func stopBit(of level: Int) -> UInt64 { 1 << UInt64(min(level, 64) - 1) }

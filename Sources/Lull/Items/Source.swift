@@ -96,11 +96,8 @@ extension Loop {
     /// Which signal waits; 0 for none.
     var signalSequence: UInt64 { signalled.load(ordering: .acquiring) }
 
-    /// Takes a signal, which from then on may come again. Of several loops one gets it.
-    func take(_ sequence: UInt64) -> Bool {
-      signalled.compareExchange(expected: sequence, desired: 0, ordering: .acquiringAndReleasing)
-        .exchanged
-    }
+    /// Takes the signal, which from then on may come again. Of several loops one gets it.
+    func takeSignal() -> Bool { signalled.exchange(0, ordering: .acquiringAndReleasing) != 0 }
 
     /// Its seat in a loop, made if `make`; none when it is invalid.
     func seat(in loop: Loop, make: Bool) -> Seat? {
