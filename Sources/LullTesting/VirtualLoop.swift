@@ -26,6 +26,17 @@ public func withVirtualLoop<Result, Failure: Error>(
   }
 }
 
+/// The same with a loop that takes itself for the main thread's, except for its queue.
+package func withVirtualMainLoop<Result, Failure: Error>(
+  _ body: (Loop, VirtualTime) throws(Failure) -> Result
+) throws(Failure) -> Result {
+  try onNewThread { () throws(Failure) -> Result in
+    let poller = VirtualPoller()
+    return try body(
+      Loop.makeCurrent(on: poller, asMain: true), VirtualTime(poller: poller))
+  }
+}
+
 /// Runs `body` on a new thread and waits until the thread has ended, its loop with it.
 ///
 /// For tests of what belongs to a thread: a closure on a task may land on any, even the same.

@@ -58,7 +58,8 @@ import Testing
       time.after(.milliseconds(3)) { loop.wakeUp() }
       let result = loop.run(in: .default, for: .milliseconds(5), returnAfterSourceHandled: true)
       #expect(result == .timedOut)
-      #expect(timeline.text == "block sleep +2 wake tick sleep +1 wake sleep +1 wake tick sleep +1 wake")
+      #expect(
+        timeline.text == "block sleep +2 wake tick sleep +1 wake sleep +1 wake tick sleep +1 wake")
     }
   }
 
@@ -202,7 +203,8 @@ import Testing
       #expect(loop.run() == .stopped)
       #expect(
         timeline.text
-          == "sleep +1 wake block sleep +1 wake source sleep +1 wake sleep +1 wake tick sleep +1 wake")
+          == "sleep +1 wake block sleep +1 wake source sleep +1 wake sleep +1 wake tick sleep +1 wake"
+      )
     }
   }
 

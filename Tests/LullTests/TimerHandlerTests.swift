@@ -171,7 +171,8 @@ import Testing
       #expect(loop.run() == .finished)
       #expect(
         timeline.text
-          == "sleep +3 wake sleep +7 wake tick sleep +1 wake tick sleep +1 wake sleep +18 wake tick")
+          == "sleep +3 wake sleep +7 wake tick sleep +1 wake tick sleep +1 wake sleep +18 wake tick"
+      )
     }
   }
 
@@ -254,7 +255,9 @@ import Testing
       loop.add(timer, to: .first)
       _ = loop.run(in: .first, for: .milliseconds(15))
       _ = loop.run(in: .default, for: .milliseconds(15))
-      #expect(timeline.text == "sleep +10 wake first sleep +5 wake sleep +5 wake default sleep +10 wake default")
+      #expect(
+        timeline.text
+          == "sleep +10 wake first sleep +5 wake sleep +5 wake default sleep +10 wake default")
       loop.remove(timer, from: .first)
       #expect(loop.contains(timer, in: .default) && !loop.contains(timer, in: .first))
       #expect(loop.run(in: .first) == .finished)

@@ -273,7 +273,8 @@ import Testing
       loop.schedule(after: milliseconds(2600)) { _ in timer.invalidate() }
       #expect(loop.run() == .finished)
       #expect(
-        timeline.text == "sleep +1000 wake tick sleep +500 wake tick sleep +500 wake tick sleep +600 wake")
+        timeline.text
+          == "sleep +1000 wake tick sleep +500 wake tick sleep +500 wake tick sleep +600 wake")
     }
   }
 

@@ -54,7 +54,7 @@ package struct Admission {
   private var shareBegan: Int64 = 0
   private var ranInShare = false
   /// Whether a piece has gone ahead of others in this share because it was overdue.
-  private(set) var hasHastened = false
+  package private(set) var hasHastened = false
   private var lastEvent = Int64.min
 
   package init() {}

@@ -149,7 +149,9 @@ protocol IdleSteps: AnyObject {
 /// The elements of a sequence, one to a piece. Index and element always agree, whatever the handler
 /// does to what it walks: the sequence is iterated once and never indexed.
 final class Traversal<Elements: Sequence>: IdleSteps {
-  private var iterator: Elements.Iterator
+  /// Until it begins: making an iterator may run any code, and that belongs to the loop's thread.
+  private var elements: Elements?
+  private var iterator: Elements.Iterator?
   private var next: Elements.Element?
   private var index = 0
   private let weight: ((Elements.Element) -> Int)?
@@ -159,14 +161,17 @@ final class Traversal<Elements: Sequence>: IdleSteps {
     _ elements: Elements, weight: ((Elements.Element) -> Int)?,
     body: @escaping (Int, Elements.Element) throws -> IdleAnswer
   ) {
-    iterator = elements.makeIterator()
+    self.elements = elements
     self.weight = weight
     self.body = body
   }
 
   var isWeighted: Bool { weight != nil }
 
-  func begin() { next = iterator.next() }
+  func begin() {
+    iterator = elements.take()?.makeIterator()
+    next = iterator?.next()
+  }
 
   var nextWeight: Int? { next.map { weight?($0) ?? 1 } }
 
@@ -175,7 +180,7 @@ final class Traversal<Elements: Sequence>: IdleSteps {
     next = nil
     let answer = try body(index, element)
     index += 1
-    if answer == .continue { next = iterator.next() }
+    if answer == .continue { next = iterator?.next() }
     return answer
   }
 }

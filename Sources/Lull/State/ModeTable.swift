@@ -5,12 +5,12 @@
 /// Sets are interned: an item holds one number, and two items in the same modes hold the same. So
 /// membership costs a bit test, timers of the same modes share a queue, and a timer in five modes
 /// is armed once.
-struct ModeTable: ~Copyable {
+package struct ModeTable: ~Copyable {
   /// A mode's place in this loop, from 0 in the order of first use.
-  typealias Index = Int
+  package typealias Index = Int
 
   /// An interned set of modes; 0 is the empty one.
-  typealias SetID = Int32
+  package typealias SetID = Int32
 
   private(set) var entries: [Entry] = []
   private var indexOf: [Int32: Index] = [:]
@@ -84,18 +84,20 @@ struct ModeTable: ~Copyable {
 }
 
 /// A set of mode places. The first 64 cost no allocation.
-struct ModeSet: Hashable {
+package struct ModeSet: Hashable {
   private var first: UInt64 = 0
   private var rest: [UInt64] = []
 
+  package init() {}
+
   @inline(__always)
-  func contains(_ mode: Int) -> Bool {
+  package func contains(_ mode: Int) -> Bool {
     if mode < 64 { return first & (1 << UInt64(mode)) != 0 }
     let word = mode / 64 - 1
     return word < rest.count && rest[word] & (1 << UInt64(mode % 64)) != 0
   }
 
-  mutating func insert(_ mode: Int) {
+  package mutating func insert(_ mode: Int) {
     if mode < 64 {
       first |= 1 << UInt64(mode)
     } else {
@@ -105,7 +107,7 @@ struct ModeSet: Hashable {
     }
   }
 
-  mutating func remove(_ mode: Int) {
+  package mutating func remove(_ mode: Int) {
     guard contains(mode) else { return }
     if mode < 64 {
       first &= ~(1 << UInt64(mode))
@@ -116,7 +118,7 @@ struct ModeSet: Hashable {
     }
   }
 
-  var members: [Int] {
+  package var members: [Int] {
     (0..<(64 * (rest.count + 1))).filter(contains)
   }
 }

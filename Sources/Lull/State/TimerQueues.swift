@@ -5,13 +5,18 @@
 ///
 /// A queue is a four-way heap of plain entries; a timer is known by its slot, and its place in a
 /// heap is kept beside, so that re-arming and cancelling take O(log *n*).
-struct TimerQueues: ~Copyable {
-  typealias Slot = Int32
+package struct TimerQueues: ~Copyable {
+  package typealias Slot = Int32
 
   /// A queue's name: the modes that serve it, and its clock.
-  struct Key: Hashable {
+  package struct Key: Hashable {
     let modes: ModeTable.SetID
     let base: Loop.TimeBase
+
+    package init(modes: ModeTable.SetID, base: Loop.TimeBase) {
+      self.modes = modes
+      self.base = base
+    }
   }
 
   private struct Entry {
@@ -43,8 +48,10 @@ struct TimerQueues: ~Copyable {
   private var queueOf: [Key: Int32] = [:]
   private var places: [Place] = []
 
+  package init() {}
+
   /// Puts a timer into the queue of `key`; it must be in none.
-  mutating func insert(
+  package mutating func insert(
     _ slot: Slot, deadline: Int64, sequence: UInt64, tolerance: Int64, into key: Key
   ) {
     while places.count <= Int(slot) { places.append(Place()) }
@@ -58,7 +65,7 @@ struct TimerQueues: ~Copyable {
   }
 
   /// Takes a timer out of its queue, if it is in one.
-  mutating func remove(_ slot: Slot) {
+  package mutating func remove(_ slot: Slot) {
     guard Int(slot) < places.count, places[Int(slot)].queue >= 0 else { return }
     let place = places[Int(slot)]
     places[Int(slot)] = Place()
@@ -71,21 +78,21 @@ struct TimerQueues: ~Copyable {
     siftDown(place.queue, Int(places[Int(last.slot)].position))
   }
 
-  var queueCount: Int { queues.count }
+  package var queueCount: Int { queues.count }
   func key(of queue: Int32) -> Key { queues[Int(queue)].key }
 
   /// When the first timer of a queue is due.
   @inline(__always)
-  func firstDeadline(of queue: Int32) -> Int64? { queues[Int(queue)].heap.first?.deadline }
+  package func firstDeadline(of queue: Int32) -> Int64? { queues[Int(queue)].heap.first?.deadline }
 
   /// The timer of a queue that is due first.
-  func first(of queue: Int32) -> Slot? { queues[Int(queue)].heap.first?.slot }
+  package func first(of queue: Int32) -> Slot? { queues[Int(queue)].heap.first?.slot }
 
   /// By when a loop must wake for a queue: the earliest deadline plus tolerance.
   ///
   /// Timers due before that moment wait for it, so one wake-up serves them all. Only entries that
   /// are due before the best so far can better it, so few are looked at.
-  func latestWake(of queue: Int32) -> Int64? {
+  package func latestWake(of queue: Int32) -> Int64? {
     let heap = queues[Int(queue)].heap
     guard let first = heap.first else { return nil }
     guard queues[Int(queue)].tolerant > 0 else { return first.deadline }
@@ -101,14 +108,14 @@ struct TimerQueues: ~Copyable {
   }
 
   /// A timer that has come due.
-  struct Due {
-    let deadline: Int64
-    let sequence: UInt64
-    let slot: Slot
+  package struct Due {
+    package let deadline: Int64
+    package let sequence: UInt64
+    package let slot: Slot
   }
 
   /// Appends the timers of a queue due at `now`, which stay queued. O(those found).
-  func collectDue(at now: Int64, from queue: Int32, into due: inout [Due]) {
+  package func collectDue(at now: Int64, from queue: Int32, into due: inout [Due]) {
     let heap = queues[Int(queue)].heap
     guard let first = heap.first, first.deadline <= now else { return }
     var open = [0]
