@@ -62,7 +62,7 @@ extension Loop {
 
   private func addItem(_ item: Item, to mode: Mode) {
     guard claim(item) else { return }
-    guard submit(.add(item, mode)) else { return item.unclaim(from: thread) }
+    guard submit(.add(item, mode)) else { return item.unclaim(from: self) }
   }
 
   /// Takes an item for this loop; false if it is invalid, or nothing can be added any more.
@@ -190,7 +190,7 @@ extension Loop {
     guard item.membership.isEmpty else { return }
     state.value.items.remove(item.slot)
     item.slot = -1
-    item.unclaim(from: thread)
+    item.unclaim(from: self)
   }
 
   func dismiss(_ item: Item, from mode: Mode) {
@@ -214,7 +214,7 @@ extension Loop {
       for index in state.value.modes.modes(of: item.membership.modes) { leave(item, index) }
       releaseIfUnused(item)
     } else {
-      item.unclaim(from: thread)
+      item.unclaim(from: self)
     }
     item.release()
   }
@@ -224,7 +224,7 @@ extension Loop {
     if let source = item as? DescriptorSource { poller.unwatch(source.descriptor) }
     item.membership = Membership()
     item.slot = -1
-    item.unclaim(from: thread)
+    item.unclaim(from: self)
   }
 
   func makeCommon(_ mode: Mode) {

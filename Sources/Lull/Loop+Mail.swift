@@ -124,7 +124,7 @@ extension Loop {
   /// What came too late.
   private func refuse(_ mail: Mail) {
     switch mail {
-    case .add(let item, _), .retire(let item): if item.isAtHome { item.unclaim(from: thread) }
+    case .add(let item, _), .retire(let item): if item.isAtHome { item.unclaim(from: self) }
     case .retireSeat(let seat): seat.source.leave(seat)
     default: break
     }
