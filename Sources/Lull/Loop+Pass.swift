@@ -112,8 +112,11 @@ extension Loop {
     if !ready.isEmpty { return }
     if mustNotSleep(run, seen) { return look(run, into: &ready) }
     widenIfModeChanged(run.mode)
-    let deadline = min(run.limit, next, nextWake(in: run.mode))
-    poller.setContinuousDeadline(nextContinuousWake(in: run.mode))
+    var deadline = min(run.limit, next, nextWake(in: run.mode))
+    let continuous = nextContinuousWake(in: run.mode)
+    poller.setContinuousDeadline(continuous)
+    // The kernel reports that clock's timer once, and a look since may have had the report.
+    if continuous != .max, continuous <= poller.continuousNow { deadline = .min }
     record(.waitBegins(deadline: deadline == .max ? nil : Instant(nanoseconds: deadline)))
 
     // Either we see what another thread posted before this line, or it sees that we sleep.
