@@ -31,7 +31,8 @@ package enum Difference: Int, CaseIterable, Sendable {
   /// run left behind.
   case noStaleWake
   /// The loop always wakes for the next timer of its mode. CF forgets one that was given a later
-  /// date in its own callback, in every mode but the one that runs.
+  /// date in its own callback, in every mode but the one that runs; and a run that an afterWaiting
+  /// observer starts in the same mode does not see the timer that woke the run around it.
   case noMissedTimer
   /// An invalid item is not among the common items, and a valid one that was added is. CF keeps an
   /// item that is invalidated while it is in no mode, and does not own to a timer in no mode.
