@@ -28,9 +28,10 @@ extension Program {
     top = topOps(&dice, stopsEverywhere: alwaysStops || dice.isLucky(2))
   }
 
+  /// What may have a script: not the stopping timer, as a run in its callback would never stop.
   private var triggers: [Trigger] {
     sources.indices.flatMap { [.perform($0), .schedule($0), .cancel($0)] }
-      + timers.indices.map(Trigger.timer) + observers.indices.map(Trigger.observer)
+      + timers.indices.dropLast().map(Trigger.timer) + observers.indices.map(Trigger.observer)
   }
 
   private func topOps(_ dice: inout Dice, stopsEverywhere: Bool) -> [Op] {
