@@ -55,7 +55,8 @@ extension Loop {
     guard let first = due.first else { return }
     if idle.hasWork { idle.timersFired(due: first.deadline, began: first.now) }
     for entry in due {
-      guard let timer = state.value.items[entry.slot] as? Timer, timer.isValid, !timer.isFiring,
+      guard case .timer(let timer)? = state.value.items[entry.slot]?.kind, timer.isValid,
+        !timer.isFiring,
         timer.membership.sequence == entry.sequence,
         // An earlier callout may have put it off, or taken it out of the mode.
         isStillDue(timer, entry.now),
