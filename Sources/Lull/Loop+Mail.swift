@@ -102,7 +102,7 @@ extension Loop {
     }) {
       retire(seat)
     }
-    for item in state.value.items.inOrder { abandon(item) }
+    for item in state.value.items.all { abandon(item) }
     idle.die()
     for letter in mail.close() { refuse(letter) }
     // Freed here, on the thread that its closures belong to.
