@@ -48,7 +48,8 @@ extension Loop {
   public func add(_ source: DescriptorSource, to mode: Mode = .default) throws(DescriptorError) {
     do {
       if isCurrent {
-        guard claim(source) else { return }
+        readMail()
+        guard !state.value.isOver, claim(source) else { return }
         try admit(source, to: mode)
       } else {
         try poller.prepare(source.descriptor)

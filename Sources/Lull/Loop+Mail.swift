@@ -29,6 +29,13 @@ extension Loop {
   func submit(_ mail: Mail) -> Bool {
     guard isCurrent else { return post(mail) }
     guard !state.value.isOver else { return false }
+    // What other threads asked before this comes first. Only what may call handlers anyway reads
+    // the mail for that: nobody expects them inside perform(_:).
+    switch mail {
+    case .perform, .signal, .idle: if hasMail { return post(mail) }
+    case .add, .addSource, .remove, .addCommonMode: readMail()
+    case .retire, .retireSeat, .rearm, .interest: break
+    }
     handle(mail)
     return true
   }
@@ -49,13 +56,15 @@ extension Loop {
   /// Does what other threads have asked so far.
   @inline(__always)
   func readMail() {
-    if mail.isPending { readAll() }
+    if hasMail { readAll() }
   }
 
+  @inline(__always)
+  private var hasMail: Bool { mail.isPending || !state.value.inbox.isEmpty }
+
   private func readAll() {
-    let letters = mail.take()
-    for letter in letters { handle(letter) }
-    mail.recycle(letters)
+    if state.value.inbox.isEmpty { state.value.inbox.refill(from: mail) }
+    while let letter = state.value.inbox.next() { handle(letter) }
   }
 
   private func handle(_ mail: Mail) {

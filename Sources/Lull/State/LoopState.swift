@@ -11,6 +11,7 @@ struct LoopState: ~Copyable {
   var timers = TimerQueues()
   var descriptors = DescriptorTable()
   var blocks = BlockQueue()
+  var inbox = Inbox()
   var signals = SignalQueue()
   var idle = IdleState()
 
