@@ -5,8 +5,8 @@ import Lull
 /// The timer that stops while the user scrolls, and the one that does not.
 ///
 /// While the user drags, a toolkit runs the loop in its event-tracking mode. A timer that was added
-/// to the default mode only is then silent, however often it is due: its mode does not run. One that
-/// was added to the *common* modes goes on, because event tracking is one of them.
+/// to the default mode only is then silent, however often it is due: its mode does not run. One
+/// that was added to the *common* modes goes on, because event tracking is one of them.
 ///
 /// Nothing piles up meanwhile: back in the default mode, the silent timer fires once for all the
 /// dates it has missed and keeps to its grid.

@@ -6,8 +6,8 @@ import Lull
 ///
 /// The model belongs to the main actor and the views watch it, so its rows have to be made there:
 /// each takes about a millisecond, and there are three hundred. Done in one go the picture would
-/// freeze for a third of a second; one row each pass, and every frame would be late by a row. Here a
-/// row is made only when nothing else waits and what rows are known to take still fits before the
+/// freeze for a third of a second; one row each pass, and every frame would be late by a row. Here
+/// a row is made only when nothing else waits and what rows are known to take still fits before the
 /// next frame.
 @main
 @MainActor

@@ -10,11 +10,11 @@ extension Loop.Mode {
 
 /// Urgent work, shielded from everything registered elsewhere: that is what modes are for.
 ///
-/// A program that is about to commit waits for one answer, and nothing may come between: no timer of
-/// some widget, no block, no import that goes on in idle time, not even what belongs to the common
-/// modes. It is not necessary to find all of these and pause them. Running the loop in a mode of its
-/// own is enough, for a loop serves only the mode it runs in. The others lose nothing: they wait, and
-/// go on when the loop is back.
+/// A program that is about to commit waits for one answer, and nothing may come between: no timer
+/// of some widget, no block, no import that goes on in idle time, not even what belongs to the
+/// common modes. It is not necessary to find all of these and pause them. Running the loop in a
+/// mode of its own is enough, for a loop serves only the mode it runs in. The others lose nothing:
+/// they wait, and go on when the loop is back.
 @main
 @MainActor
 enum ShieldedMode {
@@ -33,7 +33,7 @@ enum ShieldedMode {
     let result = Loop.main.run(
       in: .commit, until: .distantFuture, returnAfterSourceHandled: true)
     print("commit: the run was over because of \(result)")
-    print("commit: meanwhile the rest of the program heard \(heard.isEmpty ? "nothing" : "\(heard)")")
+    print("commit: meanwhile the rest of the program heard \(heard.isEmpty ? "nothing" : "of it")")
 
     _ = Loop.main.run(in: .default, for: .milliseconds(100))
     for (what, count) in heard.sorted(by: { $0.key < $1.key }) {
