@@ -123,8 +123,10 @@ extension Loop {
       $0.isValid && state.value.modes.contains(index, in: $0.membership.modes)
     }
     for queue in timerQueues(of: index) {
-      guard let slot = state.value.timers.first(of: queue) else { continue }
-      candidates.append(state.value.items[slot] as! Timer)
+      guard let slot = state.value.timers.first(of: queue),
+        case .timer(let timer)? = state.value.items[slot]?.kind
+      else { continue }
+      candidates.append(timer)
     }
     let first = candidates.filter { $0.base == .suspending }.min {
       ($0.deadline.load(ordering: .relaxed), $0.membership.sequence)
@@ -162,27 +164,36 @@ extension Loop {
     guard !state.value.modes.contains(mode, in: item.membership.modes) else { return }
     state.value.modes.create(mode)
     item.membership.modes = state.value.modes.adding(mode, to: item.membership.modes)
-    if let observer = item as? Observer { return insert(observer, mode) }
-    state.value.modes[mode].items += 1
-    if let timer = item as? Timer { requeue(timer) }
-    guard let source = item as? DescriptorSource else { return }
-    do {
-      try attach(source)
-    } catch {
-      item.membership.modes = state.value.modes.removing(mode, from: item.membership.modes)
-      state.value.modes[mode].items -= 1
-      detach(source)
-      throw error
+    switch item.kind {
+    case .observer(let observer): insert(observer, mode)
+    case .timer(let timer):
+      state.value.modes[mode].items += 1
+      requeue(timer)
+    case .descriptor(let source):
+      state.value.modes[mode].items += 1
+      do {
+        try attach(source)
+      } catch {
+        leave(item, mode)
+        throw error
+      }
+    case .source: break  // Sources sit in seats.
     }
   }
 
   private func leave(_ item: Item, _ mode: ModeTable.Index) {
     guard state.value.modes.contains(mode, in: item.membership.modes) else { return }
     item.membership.modes = state.value.modes.removing(mode, from: item.membership.modes)
-    if let observer = item as? Observer { return delete(observer, mode) }
-    state.value.modes[mode].items -= 1
-    if let timer = item as? Timer { requeue(timer) }
-    if let source = item as? DescriptorSource { detach(source) }
+    switch item.kind {
+    case .observer(let observer): delete(observer, mode)
+    case .timer(let timer):
+      state.value.modes[mode].items -= 1
+      requeue(timer)
+    case .descriptor(let source):
+      state.value.modes[mode].items -= 1
+      detach(source)
+    case .source: break
+    }
   }
 
   private func releaseIfUnused(_ item: Item) {
@@ -193,7 +204,7 @@ extension Loop {
   }
 
   func dismiss(_ item: Item, from mode: Mode) {
-    if let source = item as? Source { return dismiss(source, from: mode) }
+    if case .source(let source) = item.kind { return dismiss(source, from: mode) }
     guard item.isAtHome, item.loop === self, item.slot >= 0 else { return }
     if mode == .common {
       guard item.membership.isCommon else { return }
@@ -220,7 +231,7 @@ extension Loop {
 
   /// The loop's thread ends. The item stays valid, and can be added to another loop.
   func abandon(_ item: Item) {
-    if let source = item as? DescriptorSource { poller.unwatch(source.descriptor) }
+    if case .descriptor(let source) = item.kind { poller.unwatch(source.descriptor) }
     item.membership = Membership()
     item.slot = -1
     item.unclaim(from: thread)
@@ -238,7 +249,7 @@ extension Loop {
       joining.append((seat.membership.sequence, seat.source))
     }
     for (_, item) in joining.sorted(by: { $0.0 < $1.0 }) where item.isValid {
-      if let source = item as? Source {
+      if case .source(let source) = item.kind {
         if let seat = state.value.seats[ObjectIdentifier(source)] { join(seat, index) }
       } else {
         // The kernel watches it already; a failure could only be news about a closed descriptor.
@@ -249,7 +260,7 @@ extension Loop {
   }
 
   private func membership(of item: Item) -> Membership? {
-    if let source = item as? Source {
+    if case .source(let source) = item.kind {
       return state.value.seats[ObjectIdentifier(source)]?.membership
     }
     guard item.isAtHome, item.loop === self, item.slot >= 0 else { return nil }

@@ -28,6 +28,9 @@ extension Loop {
 
     init() {}
 
+    /// Which kind of item it is.
+    var kind: ItemKind { preconditionFailure("an item is of one of four kinds") }
+
     /// Whether it can still be called. Once false, false for ever. Any thread.
     public final var isValid: Bool { valid.load(ordering: .acquiring) }
 
@@ -117,6 +120,14 @@ extension Loop {
         expected: expected, desired: Item.taken, ordering: .acquiringAndReleasing
       ).exchanged
     }
+  }
+
+  /// The kinds of items, for what differs between them.
+  enum ItemKind {
+    case timer(Timer)
+    case source(Source)
+    case descriptor(DescriptorSource)
+    case observer(Observer)
   }
 
   /// An item's modes on one loop.
