@@ -15,7 +15,8 @@ extension Loop {
     submit(.perform(Block(modes: .one(mode), body: body)))
   }
 
-  /// Runs `body` once, in whichever of several modes runs first. See ``perform(in:_:)-(Mode,_)``.
+  /// Runs `body` once, in whichever of several modes runs first.
+  /// See ``perform(in:_:)-(Loop.Mode,_)``.
   public func perform(in modes: [Mode], _ body: sending @escaping () -> Void) {
     precondition(!modes.isEmpty, "a block without modes would never run; name at least one")
     submit(.perform(Block(modes: .several(modes), body: body)))

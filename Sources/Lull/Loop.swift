@@ -21,8 +21,8 @@ internal import Synchronization
 ///
 /// Start reading at `Loop+Pass.swift`: one pass is one function.
 ///
-/// > Threads: adding, removing, signalling, ``perform(in:_:)``, ``stop()`` and ``wakeUp()`` may be
-/// > called from any thread; runs and questions about contents only from the loop's own, and trap
+/// > Threads: adding, removing, signalling, ``perform(in:_:)-(Loop.Mode,_)``, ``stop()`` and
+/// > ``wakeUp()`` may be called from any thread; runs and questions about contents only from the loop's own, and trap
 /// > elsewhere.
 public final class Loop: @unchecked Sendable {  // `state` belongs to `thread`, the rest is atomic
   /// The word of the one thread that may touch `state`.
