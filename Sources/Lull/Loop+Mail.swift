@@ -127,6 +127,7 @@ extension Loop {
     switch mail {
     case .add(let item, _), .retire(let item): if item.isAtHome { item.unclaim(from: thread) }
     case .retireSeat(let seat): seat.source.leave(seat)
+    case .idle(.add(let work)): idle.end(work, .dropped)
     default: break
     }
     if case .retire(let item) = mail { item.release() }
