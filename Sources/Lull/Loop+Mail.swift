@@ -15,7 +15,8 @@ extension Loop {
     submit(.perform(Block(modes: .one(mode), body: body)))
   }
 
-  /// Runs `body` once, in whichever of several modes runs first. See ``perform(in:_:)-(Mode,_)``.
+  /// Runs `body` once, in whichever of several modes runs first.
+  /// See ``perform(in:_:)-(Loop.Mode,_)``.
   public func perform(in modes: [Mode], _ body: sending @escaping () -> Void) {
     precondition(!modes.isEmpty, "a block without modes would never run; name at least one")
     submit(.perform(Block(modes: .several(modes), body: body)))
@@ -111,7 +112,7 @@ extension Loop {
     }) {
       retire(seat)
     }
-    for item in state.value.items.inOrder { abandon(item) }
+    for item in state.value.items.all { abandon(item) }
     idle.die()
     for letter in mail.close() { refuse(letter) }
     // Freed here, on the thread that its closures belong to.
@@ -126,6 +127,7 @@ extension Loop {
     switch mail {
     case .add(let item, _), .retire(let item): if item.isAtHome { item.unclaim(from: self) }
     case .retireSeat(let seat): seat.source.leave(seat)
+    case .idle(.add(let work)): idle.end(work, .dropped)
     default: break
     }
     if case .retire(let item) = mail { item.release() }

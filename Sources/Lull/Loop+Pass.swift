@@ -16,6 +16,7 @@ extension Loop {
     if performed { runBlocks(in: run.mode) }
 
     var ready: [ReadyEvent] = []
+    var runs = state.value.runs
     if performed || run.isPoll || isEmpty(run.mode) {
       if performed { giveOverdueIdleShare(run) }
       look(run, into: &ready)  // 5
@@ -23,10 +24,11 @@ extension Loop {
       notify(.beforeWaiting, in: run.mode)  // 6
       let next = giveIdleShare(run, seen, into: &ready)  // 7
       wait(run, seen, until: next, into: &ready)  // 8
+      runs = state.value.runs
       notify(.afterWaiting, in: run.mode)  // 9
     }
 
-    let served = serve(run, ready)  // 10
+    let served = serve(run, ready, asOf: runs)  // 10
     runBlocks(in: run.mode)  // 11
     return verdict(run, handled: performed || served)  // 12
   }

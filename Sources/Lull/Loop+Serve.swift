@@ -8,28 +8,29 @@ internal import Synchronization
 extension Loop {
   /// Serves what is due and ready; true if a source was handled.
   ///
-  /// A timer that comes due meanwhile goes ahead of the next descriptor.
-  func serve(_ run: Activation, _ ready: [ReadyEvent]) -> Bool {
+  /// A timer that comes due meanwhile goes ahead of the next descriptor. `ready` is what the kernel
+  /// said when there had been `runs` runs; a nested run since has served it, and the kernel will
+  /// report again what is still ready.
+  func serve(_ run: Activation, _ ready: [ReadyEvent], asOf runs: Int) -> Bool {
     fireTimers(in: run.mode)
     guard !ready.isEmpty else { return false }
     var handled = false
     var mainQueueIsReady = false
-    let runs = state.value.runs
     for event in ready {
       guard let slot = state.value.descriptors.slot(ofToken: event.token) else { continue }
       if state.value.descriptors[slot].isMainQueue { mainQueueIsReady = true }
       for source in state.value.descriptors[slot].sources {
         if handled { fireTimers(in: run.mode) }
+        guard state.value.runs == runs else { return handled }
         guard deliver(event, to: source, in: run.mode) else { continue }
         handled = true
         if idle.hasWork { idle.eventServed(at: poller.now) }
-        // A nested run has asked the kernel since, and served what is left here; the kernel will
-        // report again what is still ready.
-        if run.returnsAfterSource || state.value.runs != runs { return true }
+        if run.returnsAfterSource { return true }
       }
     }
     if mainQueueIsReady {
       if handled { fireTimers(in: run.mode) }
+      guard state.value.runs == runs else { return handled }
       if drainMainQueue(in: run.mode) { handled = true }
     }
     return handled
@@ -54,7 +55,8 @@ extension Loop {
     guard let first = due.first else { return }
     if idle.hasWork { idle.timersFired(due: first.deadline, began: first.now) }
     for entry in due {
-      guard let timer = state.value.items[entry.slot] as? Timer, timer.isValid, !timer.isFiring,
+      guard case .timer(let timer)? = state.value.items[entry.slot]?.kind, timer.isValid,
+        !timer.isFiring,
         timer.membership.sequence == entry.sequence,
         // An earlier callout may have put it off, or taken it out of the mode.
         isStillDue(timer, entry.now),

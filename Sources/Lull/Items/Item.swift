@@ -30,6 +30,9 @@ extension Loop {
 
     init() {}
 
+    /// Which kind of item it is.
+    var kind: ItemKind { preconditionFailure("an item is of one of four kinds") }
+
     /// Whether it can still be called. Once false, false for ever. Any thread.
     public final var isValid: Bool { valid.load(ordering: .acquiring) }
 
@@ -133,16 +136,31 @@ extension Loop {
     }
   }
 
+  /// The kinds of items, for what differs between them.
+  enum ItemKind {
+    case timer(Timer)
+    case source(Source)
+    case descriptor(DescriptorSource)
+    case observer(Observer)
+  }
+
   /// An item's modes on one loop.
   struct Membership {
     /// The modes it is in.
     var modes: ModeTable.SetID = 0
-    /// Whether it joins every mode that becomes common.
-    var isCommon = false
+    /// When it was added to the common modes, in the order of additions; 0 if it was not. Then it
+    /// joins every mode that becomes common.
+    var commonSince: UInt64 = 0
     /// When it was added, among the items of the loop.
     var sequence: UInt64 = 0
 
     /// Whether the loop has it at all.
-    var isEmpty: Bool { modes == 0 && !isCommon }
+    var isEmpty: Bool { modes == 0 && commonSince == 0 }
+
+    var isCommon: Bool { commonSince != 0 }
+
+    mutating func joinCommon(_ sequence: UInt64) {
+      if commonSince == 0 { commonSince = sequence }
+    }
   }
 }

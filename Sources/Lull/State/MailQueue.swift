@@ -48,8 +48,10 @@ final class MailQueue: @unchecked Sendable {  // arrays guarded by `lock`
 
   /// Exchanges all there is for the empty storage of `letters`.
   func take(into letters: inout [Mail]) {
-    pending.store(false, ordering: .sequentiallyConsistent)
-    lock.withLock { swap(&incoming, &letters) }
+    lock.withLock {
+      pending.store(false, ordering: .sequentiallyConsistent)
+      swap(&incoming, &letters)
+    }
   }
 
   /// Nothing is taken from now on; what waited is handed out.
