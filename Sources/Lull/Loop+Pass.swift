@@ -68,7 +68,10 @@ extension Loop {
     guard !state.value.blocks.isEmpty else { return }
     let name = state.value.modes[mode].mode
     var rest: [Block] = []
-    for block in state.value.blocks.detach() {
+    var waiting = state.value.blocks.detach()
+    waiting.reverse()
+    // Each is let go as soon as it ran, with all that it holds.
+    while let block = waiting.popLast() {
       // Asked each time: an earlier block may have made the mode common.
       if block.runs(in: name, isCommon: state.value.modes[mode].isCommon) {
         call(.block) { block.body() }
