@@ -74,7 +74,6 @@ extension Loop {
   private func fire(_ timer: Timer) {
     guard let handler = timer.handler else { return }
     let served = timer.deadline.load(ordering: .relaxed)
-    let date = timer.date.load(ordering: .relaxed)
     state.value.timers.remove(timer.slot)
     timer.isFiring = true
     state.value.firing.append(timer)
@@ -84,6 +83,7 @@ extension Loop {
     if timer.intervalNanoseconds == 0 { timer.invalidate() }
     guard timer.isValid else { return }
     // A later date set meanwhile is honoured; otherwise the grid goes on.
+    let date = timer.date.load(ordering: .relaxed)
     let deadline = timer.deadline.load(ordering: .relaxed)
     if deadline <= served {
       let next = timer.gridDate(after: now(on: timer.base))
