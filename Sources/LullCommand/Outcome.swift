@@ -61,11 +61,11 @@ struct Results: Sendable {
   }
 }
 
-/// 1234567 as "1 234 567", with spaces that do not break.
+/// 1234567 as "1,234,567".
 func grouped(_ number: Int) -> String {
   var result = ""
   for (index, digit) in String(number.magnitude).reversed().enumerated() {
-    if index > 0, index % 3 == 0 { result.append("\u{202F}") }
+    if index > 0, index % 3 == 0 { result.append(",") }
     result.append(digit)
   }
   return (number < 0 ? "-" : "") + String(result.reversed())

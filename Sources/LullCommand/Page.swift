@@ -30,6 +30,7 @@ struct Page {
     </header>
     \(legend)
     \(results.outcomes.map(row).joined(separator: "\n"))
+    \(axis)
     <p class="hint">Each row is the main thread, all on one scale: above the whole run, below a close-up
     of \(Int(Self.closeUp)) ms. <span class="script">Move the pointer along a run to see another
     part of all of them.</span></p>
@@ -70,6 +71,7 @@ struct Page {
     <li><i class="wait"></i>the time it was waited for</li>
     <li><i class="work"></i>a piece of work</li>
     <li><i class="input"></i>an input event, until it was handled</li>
+    <li><i class="given"></i>the work is handed over</li>
     </ul>
     """
   }
@@ -103,6 +105,7 @@ struct Page {
       <svg class="run" viewBox="0 0 \(coordinate(length)) 56" preserveAspectRatio="none" role="img"
        aria-label="\(label)">
       <rect class="window" x="\(coordinate(start))" y="0" width="\(Int(Self.closeUp))" height="56"/>
+      \(handedOver(timeline))
       <g id="\(id)">
       \(marks(timeline, due))
       </g>
@@ -113,6 +116,23 @@ struct Page {
       </svg>
       </section>
       """
+  }
+
+  /// When the work began to wait.
+  private func handedOver(_ timeline: Timeline) -> String {
+    guard let given = timeline.workGiven else { return "" }
+    let x = coordinate(milliseconds(given - timeline.firstDue))
+    return "<path class=\"given\" d=\"M\(x) 0v56\"/>"
+  }
+
+  /// Seconds, below the last row.
+  private var axis: String {
+    let seconds = stride(from: 0, through: length / 1000, by: length > 12_000 ? 5 : length > 5000 ? 1 : 0.5)
+    let labels = seconds.map { second in
+      let place = decimal(second * 100_000 / max(1, length), places: 2)
+      return "<span style=\"left:\(place)%\">\(decimal(second, places: 1, trimmed: true)) s</span>"
+    }
+    return "<div class=\"axis\">\(labels.joined())</div>"
   }
 
   private func fact(_ name: String, _ value: String, bad: Bool) -> String {
@@ -148,7 +168,7 @@ struct Page {
     let thinnest: Nanoseconds = 1_200_000
     let late = due.filter(\.isLate)
     return [
-      group("wait", late.map { box($0.due, $0.delay, 6, 34) }),
+      group("wait", waits(late).map { box($0.start, $0.length, 6, 34) }),
       group("work", timeline.pieces.map { box($0.start, $0.length, 18, 22) }),
       group(
         "shown",
@@ -160,6 +180,20 @@ struct Page {
       group("late", late.map { box($0.due, thinnest, 0, 40) }),
       group("input", timeline.input.map { box($0.sent, max(thinnest, $0.latency), 45, 6) }),
     ].filter { !$0.isEmpty }.joined(separator: "\n")
+  }
+
+  /// The times at which some late frame was waited for, without overlaps.
+  private func waits(_ late: [FrameDue]) -> [Stretch] {
+    var result: [Stretch] = []
+    for due in late {
+      let end = due.due + due.delay
+      if let last = result.last, due.due <= last.end {
+        result[result.count - 1].end = max(last.end, end)
+      } else {
+        result.append(Stretch(start: due.due, end: end))
+      }
+    }
+    return result
   }
 
   private func coordinate(_ value: Double) -> String { decimal(value, places: 2, trimmed: true) }
@@ -174,17 +208,21 @@ struct Page {
     ]
     let rows = results.outcomes.map(\.figures).map { figures in
       let hasWork = figures.pieces > 0
-      let cells = [
-        "\(figures.frames)", "\(figures.lateFrames)", "\(figures.piecesInTheWay)",
-        grouping(figures.worstDelayMs), grouping(figures.hitchMsPerS), short(figures.inputP50Ms),
-        short(figures.inputP99Ms), short(figures.inputWorstMs), "\(figures.pieces)",
-        hasWork ? short(figures.longestPieceMs) : "–", hasWork ? short(figures.workMs) : "–",
+      let start = [
+        cell("\(figures.frames)"), cell("\(figures.lateFrames)", bad: figures.lateFrames > 0),
+        cell("\(figures.piecesInTheWay)", bad: figures.piecesInTheWay > 0),
+        cell(grouping(figures.worstDelayMs), bad: figures.worstDelayMs > 1),
+        cell(grouping(figures.hitchMsPerS), bad: figures.hitchMsPerS > 1),
+      ]
+      let rest = [
+        short(figures.inputP50Ms), short(figures.inputP99Ms), short(figures.inputWorstMs),
+        "\(figures.pieces)", hasWork ? short(figures.longestPieceMs) : "–", hasWork ? short(figures.workMs) : "–",
         hasWork ? figures.finishedMs.map { short($0) } ?? "cut off" : "–",
         figures.freeTimeUsed.map { "\(decimal($0 * 100, places: 0)) %" } ?? "–",
         short(figures.runQueueDelayMsPerS),
       ]
       return "<tr><th scope=\"row\">\(figures.name)</th>"
-        + cells.map { "<td>\($0)</td>" }.joined() + "</tr>"
+        + start.joined() + rest.map { cell($0) }.joined() + "</tr>"
     }
     return """
       <div class="wide">
@@ -196,6 +234,10 @@ struct Page {
       </table>
       </div>
       """
+  }
+
+  private func cell(_ text: String, bad: Bool = false) -> String {
+    "<td\(bad ? " class=\"bad\"" : "")>\(text)</td>"
   }
 
   private var notes: String {

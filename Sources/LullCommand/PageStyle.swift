@@ -44,8 +44,10 @@ enum PageStyle {
     .head { display: flex; align-items: baseline; gap: 12px; margin-bottom: 6px; }
     .head h2 { font-size: 16.5px; white-space: nowrap; }
     .head p { color: var(--faint); font-size: 13.5px; flex: 1; }
-    dl { display: flex; gap: 24px; text-align: right; font-variant-numeric: tabular-nums; }
-    dl div { min-width: 74px; }
+    dl {
+      display: grid; grid-template-columns: repeat(4, 104px); text-align: right;
+      font-variant-numeric: tabular-nums;
+    }
     dt { color: var(--faint); font-size: 11.5px; line-height: 1.2; }
     dd { font-size: 16.5px; font-weight: 600; line-height: 1.25; white-space: nowrap; }
     dd small { font-weight: 400; font-size: 12px; color: var(--faint); }
@@ -58,9 +60,19 @@ enum PageStyle {
     .window { fill: var(--window); }
     .on { fill: var(--on); } .late { fill: var(--late); } .wait { fill: var(--wait); }
     .work { fill: var(--work); } .input { fill: var(--input); }
-    .shown { fill: var(--late); fill-opacity: 0.55; }
+    .shown { fill: var(--late); fill-opacity: 0.72; }
+    /* A tick is to be seen at any scale. */
+    .run .late path { stroke: var(--late); stroke-width: 1px; vector-effect: non-scaling-stroke; }
+    td.bad { color: var(--late); font-weight: 600; }
     .close .work path { stroke: var(--card); stroke-width: 0.35; }
     .run .work { fill-opacity: 0.75; }
+    .given { fill: none; stroke: var(--ink); stroke-width: 1px; stroke-dasharray: 3 3;
+      vector-effect: non-scaling-stroke; }
+    i.given { border-left: 1px dashed var(--ink); border-radius: 0; width: 4px; }
+    .axis {
+      position: relative; height: 20px; margin: -2px 17px 0; color: var(--faint); font-size: 12px;
+    }
+    .axis span { position: absolute; transform: translateX(-50%); }
     .hint { margin: 14px 0 20px; font-size: 13.5px; }
     .script { display: none; }
     .wide { overflow-x: auto; margin-bottom: 18px; }
@@ -74,7 +86,7 @@ enum PageStyle {
     footer { font-size: 13px; } footer ul { padding-left: 18px; margin-top: 8px; }
     @media (max-width: 900px) {
       main { padding: 18px 14px; } .head { flex-wrap: wrap; } .head p { flex-basis: 100%; order: 3; }
-      dl { flex-wrap: wrap; gap: 6px 16px; }
+      dl { grid-template-columns: repeat(2, 104px); gap: 6px 16px; }
     }
     """
 

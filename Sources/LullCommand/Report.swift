@@ -103,10 +103,10 @@ struct Report {
     }
     let scale = "The whole run, \(short(Double(length) / 1e9)) s"
     let key =
-      style.paint("▁", .onTime) + " frames on time  "
-      + style.paint("▄█", .late) + " late, by a half and by a whole frame or more  "
-      + style.paint("▒", .piece) + " time that pieces took"
-    return "\(scale):  \(key)\n" + lines.joined(separator: "\n")
+      style.paint("▁", .onTime) + " on time  "
+      + style.paint("▄█", .late) + " late by ½, by 1 frame  "
+      + style.paint("▒", .piece) + " pieces"
+    return "\(scale): \(key)\n" + lines.joined(separator: "\n")
   }
 
   private var closeUps: String? {
@@ -127,8 +127,8 @@ struct Report {
     }
     let key =
       style.paint("█", .onTime) + " a frame  "
-      + style.paint("!", .late) + " it should have begun  "
-      + style.paint("▓", .late) + " a late one  "
+      + style.paint("!", .late) + " was due  "
+      + style.paint("▓", .late) + " late  "
       + style.paint("▒░", .piece) + " pieces  "
       + style.paint("•", .input) + " input"
     return "Close up, \(frames) frames:  \(key)\n" + lines.joined(separator: "\n")
