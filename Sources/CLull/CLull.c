@@ -1,3 +1,62 @@
 // SPDX-License-Identifier: Apache-2.0
 #define _GNU_SOURCE 1
 #include "CLull.h"
+
+#include <linux/futex.h>
+#include <pthread.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+static uintptr_t main_thread;
+static uint32_t fork_generation;
+
+static void child_after_fork(void) { fork_generation++; }
+
+__attribute__((constructor)) static void loaded(void) {
+  if (lull_is_main_thread()) main_thread = lull_thread();
+  pthread_atfork(NULL, NULL, child_after_fork);
+}
+
+uintptr_t lull_main_thread(void) { return main_thread; }
+bool lull_is_main_thread(void) { return getpid() == (pid_t)syscall(SYS_gettid); }
+uint32_t lull_fork_generation(void) { return fork_generation; }
+
+static struct timespec span(int64_t nanoseconds) {
+  return (struct timespec){nanoseconds / 1000000000, nanoseconds % 1000000000};
+}
+
+int lull_futex_wait(const void *word, uint32_t expected, int64_t nanoseconds) {
+  struct timespec limit = span(nanoseconds < 0 ? 0 : nanoseconds);
+  long result = syscall(
+      SYS_futex, word, FUTEX_WAIT_PRIVATE, expected, nanoseconds < 0 ? NULL : &limit, NULL, 0);
+  return result < 0 ? -errno : 0;
+}
+
+void lull_futex_wake(const void *word, int count) {
+  syscall(SYS_futex, word, FUTEX_WAKE_PRIVATE, count, NULL, NULL, 0);
+}
+
+int lull_epoll_wait_ns(int epoll, struct epoll_event *events, int count, int64_t nanoseconds) {
+  struct timespec limit = span(nanoseconds);
+  int result = epoll_pwait2(epoll, events, count, &limit, NULL);
+  return result < 0 ? -errno : result;
+}
+
+uint64_t lull_exchange_timer_slack(uint64_t nanoseconds) {
+  int old = prctl(PR_GET_TIMERSLACK, 0, 0, 0, 0);
+  prctl(PR_SET_TIMERSLACK, nanoseconds, 0, 0, 0);
+  return old < 0 ? 0 : (uint64_t)old;
+}
+
+// Private to libdispatch, and what CoreFoundation itself uses; weak, so that their absence is an
+// answer and not a link error.
+extern int _dispatch_get_main_queue_handle_4CF(void) __attribute__((weak));
+extern void _dispatch_main_queue_callback_4CF(void *message) __attribute__((weak));
+
+int lull_main_queue_descriptor(void) {
+  if (!_dispatch_get_main_queue_handle_4CF || !_dispatch_main_queue_callback_4CF) return -1;
+  return _dispatch_get_main_queue_handle_4CF();
+}
+
+void lull_drain_main_queue(void) { _dispatch_main_queue_callback_4CF(NULL); }

@@ -1,12 +1,40 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the Glibc module lacks: the kernel's event interfaces, and libdispatch's main queue.
+// What the Glibc module lacks: the kernel's event interfaces, thread identity without a call, and
+// libdispatch's main queue.
 #pragma once
 
 #include <errno.h>
-#include <pthread.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/timerfd.h>
 #include <time.h>
+
+/// The calling thread, as a word that no two living threads share. One instruction.
+static inline uintptr_t lull_thread(void) { return (uintptr_t)__builtin_thread_pointer(); }
+
+/// The process's main thread, or 0 when this image was loaded on another one.
+uintptr_t lull_main_thread(void);
+
+/// Whether the caller is the process's main thread. A system call.
+bool lull_is_main_thread(void);
+
+/// Grows by one in a child made by fork: descriptors shared with the parent are then not its own.
+uint32_t lull_fork_generation(void);
+
+/// Sleeps while `*word == expected`, for at most `nanoseconds` (negative: no limit).
+/// Returns 0, or a negative errno.
+int lull_futex_wait(const void *word, uint32_t expected, int64_t nanoseconds);
+void lull_futex_wake(const void *word, int count);
+
+/// `epoll_pwait2`, or -ENOSYS where the kernel has none.
+int lull_epoll_wait_ns(int epoll, struct epoll_event *events, int count, int64_t nanoseconds);
+
+/// Sets the calling thread's timer slack and returns the one it had.
+uint64_t lull_exchange_timer_slack(uint64_t nanoseconds);
+
+/// libdispatch's main queue: an eventfd that turns readable when the queue has work, or -1 where
+/// this libdispatch has none; and the call that runs what is queued (main thread only).
+int lull_main_queue_descriptor(void);
+void lull_drain_main_queue(void);

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// What the next piece of a key will cost, learned from what its pieces took.
+///
+/// The answer is a high quantile, not a mean: a piece that was thought shorter than it is delays a
+/// frame, one that was thought longer wastes a little of a gap. Where pieces have weights (bytes,
+/// rows) costs are kept per unit, in classes of weight by powers of two, so that what a small piece
+/// costs to begin does not count for every unit of a large one.
+///
+/// A value: it is told durations and reads no clock.
+struct CostModel {
+  private var classes: [Histogram?] = []
+
+  /// Nanoseconds that a piece of `weight` is expected to take at most; nil before the first.
+  func expected(weight: Int) -> Int64? {
+    let own = CostModel.weightClass(weight)
+    if own < classes.count, let costs = classes[own] { return scaled(costs.quantile, weight) }
+    // From smaller pieces the cost of a unit errs high; a larger piece costs at least as much.
+    for smaller in stride(from: min(own, classes.count) - 1, through: 0, by: -1) {
+      if let costs = classes[smaller] { return scaled(costs.quantile, weight) }
+    }
+    for larger in stride(from: own + 1, to: classes.count, by: 1) {
+      if let costs = classes[larger] { return scaled(costs.quantile, 2 << larger) }
+    }
+    return nil
+  }
+
+  /// Learns that a piece of `weight` took `duration` nanoseconds.
+  mutating func learn(_ duration: Int64, weight: Int) {
+    let own = CostModel.weightClass(weight)
+    while classes.count <= own { classes.append(nil) }
+    let perUnit = max(0, duration) * CostModel.unit / Int64(max(1, weight))
+    if classes[own] == nil { classes[own] = Histogram() }
+    classes[own]!.add(perUnit)
+  }
+
+  /// Costs of a unit are kept in 1/1024 ns, since a byte may cost a fraction of one.
+  private static let unit: Int64 = 1024
+
+  private func scaled(_ perUnit: Int64, _ weight: Int) -> Int64 {
+    let (product, overflow) = perUnit.multipliedReportingOverflow(by: Int64(max(1, weight)))
+    return overflow ? .max : product / CostModel.unit
+  }
+
+  private static func weightClass(_ weight: Int) -> Int {
+    Int.bitWidth - 1 - max(1, weight).leadingZeroBitCount
+  }
+}
+
+/// How often which cost was seen, in steps of 3 %, the latest thousand or so counting most.
+private struct Histogram {
+  private static let stepsPerOctave: Int64 = 32
+  /// One in so many may cost more than the quantile says.
+  private static let exceptions = 400
+  private static let memory = 1600
+
+  private var counts: [UInt16] = []
+  private var total = 0
+
+  mutating func add(_ cost: Int64) {
+    let step = Histogram.step(of: cost)
+    while counts.count <= step { counts.append(0) }
+    counts[step] += 1
+    total += 1
+    if total >= Histogram.memory { forgetHalf() }
+  }
+
+  private mutating func forgetHalf() {
+    total = 0
+    for step in counts.indices {
+      counts[step] /= 2
+      total += Int(counts[step])
+    }
+  }
+
+  /// The cost that all but one in `exceptions` stayed below: at first, the highest seen.
+  var quantile: Int64 {
+    var above = total / Histogram.exceptions
+    for step in counts.indices.reversed() where counts[step] > 0 {
+      above -= Int(counts[step])
+      if above < 0 { return Histogram.upperEnd(of: step) }
+    }
+    return 0
+  }
+
+  /// Steps are even up to 32, then 32 an octave.
+  private static func step(of cost: Int64) -> Int {
+    guard cost >= stepsPerOctave else { return Int(cost) }
+    let shift = Int64.bitWidth - 1 - cost.leadingZeroBitCount - 5
+    return Int(stepsPerOctave) * shift + Int(cost >> Int64(shift))
+  }
+
+  private static func upperEnd(of step: Int) -> Int64 {
+    guard step >= Int(stepsPerOctave) else { return Int64(step) }
+    let shift = step / Int(stepsPerOctave) - 1
+    return (Int64(step % Int(stepsPerOctave)) + stepsPerOctave + 1) << Int64(shift)
+  }
+}

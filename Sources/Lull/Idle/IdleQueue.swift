@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import Synchronization
+
+/// A loop's idle work: pieces that run when the loop would otherwise sleep, and that delay no frame
+/// and no event.
+///
+/// Before each piece the kernel is asked whether anything is ready, and the piece runs only if what
+/// pieces of its key are known to take fits before the next timer and the next frame. While work is
+/// left the loop wakes by itself; with nothing left it is silent. Pieces run in common modes only, so
+/// a run in a custom mode is shielded from them.
+///
+/// ```swift
+/// Loop.main.idle.forEach(records) { index, record in
+///   table.append(record)
+///   return .continue
+/// }
+/// ```
+///
+/// Keys take turns. A key's first piece, whose cost nobody knows, and one that is longer than any gap
+/// run right after a frame. A piece that throws ends its item and nothing else. A nested run inside a
+/// piece gives no idle share.
+///
+/// > Threads: any, unless said otherwise. Pieces run on the loop's thread.
+public struct IdleQueue: Sendable {
+  let loop: Loop
+
+  /// When frames are due; nil to know none. On the loop's thread.
+  public var frameClock: FrameClock? {
+    get {
+      loop.preconditionOnLoop()
+      return loop.state.value.idle.frameClock
+    }
+    nonmutating set {
+      loop.preconditionOnLoop()
+      loop.state.value.idle.frameClock = newValue
+    }
+  }
+
+  /// How many items may wait at a time; one more is dropped, and its end says so. `Int.max` at first.
+  public var limit: Int {
+    get { loop.idleCounts.limit.load(ordering: .relaxed) }
+    nonmutating set { loop.idleCounts.limit.store(newValue, ordering: .relaxed) }
+  }
+
+  /// How many items wait or run.
+  public var count: Int { loop.idleCounts.waiting.load(ordering: .relaxed) }
+
+  // MARK: Queueing
+
+  /// Walks a sequence in idle time, an element to a piece.
+  ///
+  /// - Parameters:
+  ///   - elements: Iterated on the loop's thread, once. Elements are not copied ahead.
+  ///   - key: What costs are learned by; work of one key runs in the order it was queued. Without
+  ///     one, the traversal is on its own.
+  ///   - priority: Which work goes first while it fits.
+  ///   - maximumWait: After so long without a piece, one runs though events keep coming or it does
+  ///     not fit; one such piece a pass.
+  ///   - weight: What an element weighs, in any unit such as bytes: costs are then learned per unit.
+  ///   - onEnd: Called once with the end, on the loop's thread (on the caller's if the queue is full
+  ///     or the loop's thread has ended).
+  ///   - body: Called with the index from zero and the element.
+  @discardableResult
+  public func forEach<Elements: Sequence>(
+    _ elements: sending Elements, priority: IdleWork.Priority = .medium,
+    maximumWait: Duration = .seconds(1), weight: (@Sendable (Elements.Element) -> Int)? = nil,
+    onEnd: (@Sendable (IdleWork.End) -> Void)? = nil,
+    _ body: sending @escaping (Int, Elements.Element) throws -> IdleAnswer
+  ) -> IdleWork {
+    let number = loop.idleCounts.traversals.wrappingAdd(1, ordering: .relaxed).newValue
+    return forEach(
+      elements, key: TraversalKey(number: number), priority: priority, maximumWait: maximumWait,
+      weight: weight, onEnd: onEnd, body)
+  }
+
+  /// Walks a sequence in idle time as work of `key`. See ``forEach(_:priority:maximumWait:weight:onEnd:_:)``.
+  @discardableResult
+  public func forEach<Elements: Sequence>(
+    _ elements: sending Elements, key: some Hashable & Sendable,
+    priority: IdleWork.Priority = .medium, maximumWait: Duration = .seconds(1),
+    weight: (@Sendable (Elements.Element) -> Int)? = nil,
+    onEnd: (@Sendable (IdleWork.End) -> Void)? = nil,
+    _ body: sending @escaping (Int, Elements.Element) throws -> IdleAnswer
+  ) -> IdleWork {
+    let total = (elements as? any Collection)?.count
+    return queue(
+      key: IdleKey(key), priority, maximumWait, total: total, onEnd,
+      Traversal(elements, weight: weight, body: body))
+  }
+
+  /// Hands an object to its key in idle time: one piece. ``IdleAnswer/stop`` drops the objects that
+  /// were queued for the key when the piece began; what is queued later is not touched.
+  ///
+  /// - Parameters:
+  ///   - weight: What the object weighs, so that costs are learned per unit.
+  ///   - body: Called with the key and the object.
+  @discardableResult
+  public func enqueue<Key: Hashable & Sendable, Object>(
+    _ object: sending Object, key: Key, priority: IdleWork.Priority = .medium,
+    maximumWait: Duration = .seconds(1), weight: Int = 1,
+    onEnd: (@Sendable (IdleWork.End) -> Void)? = nil,
+    _ body: sending @escaping (Key, Object) throws -> IdleAnswer
+  ) -> IdleWork {
+    queue(
+      key: IdleKey(key), priority, maximumWait, total: 1, onEnd,
+      KeyedObject(key, object, weight: weight, body: body))
+  }
+
+  /// Cancels all work of `key` that is queued so far.
+  public func cancel(key: some Hashable & Sendable) { submit(.cancelKey(IdleKey(key))) }
+
+  private func queue(
+    key: IdleKey, _ priority: IdleWork.Priority, _ maximumWait: Duration, total: Int?,
+    _ onEnd: ((IdleWork.End) -> Void)?, _ steps: any IdleSteps
+  ) -> IdleWork {
+    let work = IdleWork(
+      key, priority, maximumWait: maximumWait.wholeNanoseconds, total: total,
+      now: loop.now.nanoseconds, queue: self, onEnd: onEnd, steps: steps)
+    if loop.idleCounts.waiting.wrappingAdd(1, ordering: .relaxed).newValue > limit
+      || !submit(.add(work))
+    {
+      loop.idleCounts.waiting.wrappingSubtract(1, ordering: .relaxed)
+      work.finish(.dropped)
+    }
+    return work
+  }
+
+  // MARK: On the loop's thread
+
+  @discardableResult
+  func submit(_ request: IdleRequest) -> Bool { loop.submit(.idle(request)) }
+
+  func handle(_ request: IdleRequest) {
+    switch request {
+    case .add(let work):
+      if work.isCancelled { return end(work, .cancelled) }
+      loop.state.value.idle.backlog.append(work)
+    case .cancel(let work):
+      // A piece that runs goes on to its end; the item ends after it.
+      if loop.state.value.idle.running === work { return }
+      loop.state.value.idle.backlog.remove(work)
+      end(work, .cancelled)
+    case .cancelKey(let key):
+      for work in loop.state.value.idle.backlog.items(of: key)
+      where loop.state.value.idle.running !== work {
+        work.cancel()
+      }
+    }
+  }
+
+  func end(_ work: IdleWork, _ end: IdleWork.End) {
+    guard work.end == nil else { return }
+    loop.idleCounts.waiting.wrappingSubtract(1, ordering: .relaxed)
+    work.finish(end)
+  }
+
+  /// The loop's thread ends.
+  func die() {
+    for work in loop.state.value.idle.backlog.removeAll() { end(work, .dropped) }
+    loop.state.value.idle.frameClock = nil
+  }
+}
+
+/// What a loop keeps for its idle work.
+struct IdleState: ~Copyable {
+  var backlog = Backlog()
+  var admission = Admission()
+  var frameClock: FrameClock?
+  /// The last frame a host told of that was seen.
+  var frameSeen: Int64?
+  /// The item whose piece runs.
+  var running: IdleWork?
+}
+
+/// What any thread may know of it.
+final class IdleCounts: Sendable {
+  let waiting = Atomic<Int>(0)
+  let limit = Atomic<Int>(.max)
+  let traversals = Atomic<Int>(0)
+}
+
+/// What is asked of an idle queue.
+enum IdleRequest: Sendable {
+  case add(IdleWork)
+  case cancel(IdleWork)
+  case cancelKey(IdleKey)
+}
+
+private struct TraversalKey: Hashable, Sendable, CustomStringConvertible {
+  let number: Int
+  var description: String { "traversal \(number)" }
+}

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import Synchronization
+
+extension Loop {
+  /// A named set of sources, timers and observers: a loop that runs in a mode serves only those.
+  ///
+  /// Modes compare by name. They select *sources*, not kinds of events: a run in a custom mode
+  /// shields its work from everything registered elsewhere.
+  ///
+  /// ```swift
+  /// extension Loop.Mode {
+  ///   static let upload = Loop.Mode("com.example.upload")
+  /// }
+  /// ```
+  ///
+  /// Names are kept for the life of the process, so use a fixed few rather than one a request.
+  public struct Mode: Hashable, Sendable, CustomStringConvertible {
+    let id: Int32
+
+    /// The mode called `name`. Equal names give equal modes. Any thread; takes a lock.
+    public init(_ name: String) { id = ModeNames.shared.id(of: name) }
+
+    /// The name.
+    public var name: String { ModeNames.shared.name(of: id) }
+
+    /// The name, for logs.
+    public var description: String { name }
+
+    /// What a loop runs in most of the time.
+    public static let `default` = Mode("kCFRunLoopDefaultMode")
+
+    /// Stands for a set of modes: what is added to it joins every mode of the set, now and later.
+    ///
+    /// The set holds ``default``, ``modalPanel`` and ``eventTracking`` on the main loop and
+    /// ``default`` alone elsewhere; ``Loop/addCommonMode(_:)`` extends it. A loop cannot run in it.
+    public static let common = Mode("kCFRunLoopCommonModes")
+
+    /// While the user drags or scrolls. What must go on meanwhile belongs to ``common``.
+    public static let eventTracking = Mode("NSEventTrackingRunLoopMode")
+
+    /// While a modal panel is up.
+    public static let modalPanel = Mode("NSModalPanelRunLoopMode")
+
+    /// While a call waits for its reply, shielded from everything else.
+    public static let connectionReply = Mode("NSConnectionReplyMode")
+  }
+}
+
+/// Every mode name of the process, once: two modes are equal when their numbers are.
+private final class ModeNames: @unchecked Sendable {  // guarded by `lock`
+  static let shared = ModeNames()
+
+  private let lock = Lock()
+  private var names: [String] = []
+  private var ids: [String: Int32] = [:]
+
+  func id(of name: String) -> Int32 {
+    lock.withLock {
+      if let id = ids[name] { return id }
+      let id = Int32(names.count)
+      names.append(name)
+      ids[name] = id
+      return id
+    }
+  }
+
+  func name(of id: Int32) -> String { lock.withLock { names[Int(id)] } }
+}

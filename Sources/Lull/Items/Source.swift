@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import Synchronization
+
+extension Loop {
+  /// An input source that is signalled by hand: the way to hand a loop an event from anywhere.
+  ///
+  /// Signalled any number of times before it is performed, it is performed once. Signalled sources
+  /// are performed by ascending ``order``, then in the order they were signalled. It may be in
+  /// several loops; the first to get there performs it.
+  ///
+  /// > Threads: any. Handlers run on the thread of the loop in question.
+  public final class Source: Item, @unchecked Sendable {
+    /// What a source calls; it is handed the source.
+    public typealias Handler = @Sendable (Source) -> Void
+
+    /// What a source calls when it joins or leaves a mode of a loop.
+    public typealias ModeHandler = @Sendable (Source, Loop, Mode) -> Void
+
+    /// Lower orders are performed first.
+    public let order: Int
+
+    private let signalled = Atomic<UInt64>(0)
+    /// The signals of the process are in one order, so that loops agree with CFRunLoop's times.
+    private static let signals = Atomic<UInt64>(0)
+
+    private let lock = Lock()
+    /// Guarded by `lock`: one a loop.
+    private var seats: [Seat] = []
+    /// Guarded by `lock`; read by a loop under it before each callout.
+    private var handlers: Handlers?
+
+    struct Handlers {
+      let perform: Handler
+      let schedule: ModeHandler?
+      let cancel: ModeHandler?
+    }
+
+    /// A source that calls `perform` in a loop after it was signalled.
+    ///
+    /// - Parameters:
+    ///   - order: Its place among sources signalled in the same pass, lowest first.
+    ///   - schedule: Called for each mode it joins, also when a mode becomes common later.
+    ///   - cancel: Called for each mode it leaves: removed, invalidated, or its loop's thread ended.
+    ///   - perform: Called once a signal, on the loop's thread.
+    public init(
+      order: Int = 0, schedule: ModeHandler? = nil, cancel: ModeHandler? = nil,
+      _ perform: @escaping Handler
+    ) {
+      self.order = order
+      handlers = Handlers(perform: perform, schedule: schedule, cancel: cancel)
+    }
+
+    /// Whether a signal waits to be performed. Any thread.
+    public var isSignalled: Bool { signalled.load(ordering: .acquiring) != 0 }
+
+    /// Asks to be performed, and wakes the loops it is in. A second signal before that changes
+    /// nothing, nor does one on an invalid source.
+    ///
+    /// Any thread, not in signal handlers. Allocates nothing.
+    public func signal() {
+      guard isValid, !isSignalled else { return }
+      let sequence = Source.signals.wrappingAdd(1, ordering: .relaxed).newValue
+      guard
+        signalled.compareExchange(expected: 0, desired: sequence, ordering: .acquiringAndReleasing)
+          .exchanged
+      else { return }
+      // The usual source is in one loop, and a copied array would be an allocation.
+      var only: Seat?
+      var several: [Seat] = []
+      lock.withLock {
+        if seats.count == 1 { only = seats[0] } else { several = seats }
+      }
+      if let only { only.loop.submit(.signal(only, sequence)) }
+      for seat in several { seat.loop.submit(.signal(seat, sequence)) }
+    }
+
+    override func retire() {
+      signalled.store(0, ordering: .releasing)
+      let (seats, freed): ([Seat], Handlers?) = lock.withLock {
+        (self.seats, self.seats.isEmpty ? handlers.take() : nil)
+      }
+      _ = freed  // Let go outside the lock.
+      for seat in seats { seat.loop.submit(.retireSeat(seat)) }
+    }
+
+    // MARK: For its loops
+
+    /// What it calls, while it is valid or has modes left to leave.
+    var calls: Handlers? { lock.withLock { handlers } }
+
+    /// Whether the signal that came as `sequence` still waits.
+    @inline(__always)
+    func awaits(_ sequence: UInt64) -> Bool { signalled.load(ordering: .acquiring) == sequence }
+
+    /// Which signal waits; 0 for none.
+    var signalSequence: UInt64 { signalled.load(ordering: .acquiring) }
+
+    /// Takes a signal, which from then on may come again. Of several loops one gets it.
+    func take(_ sequence: UInt64) -> Bool {
+      signalled.compareExchange(expected: sequence, desired: 0, ordering: .acquiringAndReleasing)
+        .exchanged
+    }
+
+    /// Its seat in a loop, made if `make`; none when it is invalid.
+    func seat(in loop: Loop, make: Bool) -> Seat? {
+      lock.withLock {
+        if let seat = seats.first(where: { $0.loop === loop }) { return seat }
+        guard make, isValid else { return nil }
+        seats.append(Seat(self, loop))
+        return seats.last
+      }
+    }
+
+    /// Gives a seat up; the last one of an invalid source frees the handlers.
+    func leave(_ seat: Seat) {
+      let freed: Handlers? = lock.withLock {
+        seats.removeAll { $0 === seat }
+        guard seats.isEmpty, !isValid else { return nil }
+        return handlers.take()
+      }
+      // Whatever the handlers held is let go here, outside the lock.
+      _ = freed
+    }
+  }
+
+  /// A source's place in one loop.
+  final class Seat: @unchecked Sendable {  // `membership` is touched on the loop's thread only
+    let source: Source
+    let loop: Loop
+    var membership = Membership()
+
+    init(_ source: Source, _ loop: Loop) {
+      self.source = source
+      self.loop = loop
+    }
+  }
+}

@@ -1,0 +1,314 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import Synchronization
+
+extension Loop {
+  // MARK: Adding and removing
+
+  /// Adds a timer to `mode`, or to every common mode. Adding it again changes nothing.
+  ///
+  /// It first fires in the next pass of the mode, even when its date has passed.
+  ///
+  /// > Threads: any. A sleeping loop wakes if it must.
+  ///
+  /// - Complexity: O(log *n*) in the timers of the same modes.
+  /// - Precondition: no other loop has it. An invalid timer is not added.
+  public func add(_ timer: Timer, to mode: Mode = .default) { addItem(timer, to: mode) }
+
+  /// Adds an observer to `mode`, or to every common mode. Adding it again changes nothing.
+  ///
+  /// > Threads: any.
+  ///
+  /// - Complexity: O(*n*) in the observers of the mode.
+  /// - Precondition: no other loop has it. An invalid observer is not added.
+  public func add(_ observer: Observer, to mode: Mode = .default) { addItem(observer, to: mode) }
+
+  /// Adds a source to `mode`, or to every common mode, and calls its schedule handler for each mode
+  /// it was not in yet, on the loop's thread. A source may be in several loops.
+  ///
+  /// > Threads: any. A sleeping loop wakes.
+  public func add(_ source: Source, to mode: Mode = .default) {
+    preconditionFits(source)
+    submit(.addSource(source, mode))
+  }
+
+  private func preconditionFits(_ item: Item) {
+    precondition(
+      !item.isForMain || isMain,
+      "this item's handlers are of the main actor; make it with Loop.\(type(of: item))(…) for this loop"
+    )
+  }
+
+  /// Adds a descriptor source to `mode`, or to every common mode. Adding it again changes nothing.
+  ///
+  /// > Threads: any. A sleeping loop wakes, and serves a descriptor that is ready at once.
+  ///
+  /// - Throws: ``DescriptorError`` when the kernel will not watch the descriptor; nothing is added.
+  /// - Precondition: no other loop has it. An invalid source is not added.
+  public func add(_ source: DescriptorSource, to mode: Mode = .default) throws(DescriptorError) {
+    do {
+      if isCurrent {
+        guard claim(source) else { return }
+        try admit(source, to: mode)
+      } else {
+        try poller.prepare(source.descriptor)
+        addItem(source, to: mode)
+      }
+    } catch {
+      throw DescriptorError(error, descriptor: source.descriptor)
+    }
+  }
+
+  private func addItem(_ item: Item, to mode: Mode) {
+    guard claim(item) else { return }
+    guard submit(.add(item, mode)) else { return item.unclaim(from: thread) }
+  }
+
+  /// Takes an item for this loop; false if it is invalid, or nothing can be added any more.
+  private func claim(_ item: Item) -> Bool {
+    preconditionFits(item)
+    switch item.claim(for: self) {
+    case .granted: return true
+    case .invalid: return false
+    case .elsewhere:
+      preconditionFailure(
+        "this item belongs to another thread's loop; remove it there first, or make one for each loop"
+      )
+    }
+  }
+
+  /// Takes an item out of `mode`; out of all common modes for ``Mode/common``. It stays valid and can
+  /// be added again. Removing what is not there changes nothing.
+  ///
+  /// > Threads: any. From the loop's own thread no callout comes after this; from others the loop is
+  /// > told.
+  public func remove(_ item: Item, from mode: Mode) {
+    submit(.remove(item, mode))
+  }
+
+  // MARK: Questions
+
+  /// Whether `mode` has the item; for ``Mode/common``, whether it joins every mode that becomes
+  /// common.
+  ///
+  /// - Precondition: on the loop's thread.
+  public func contains(_ item: Item, in mode: Mode) -> Bool {
+    preconditionOnLoop()
+    readMail()
+    guard item.isValid, let membership = membership(of: item) else { return false }
+    if mode == .common { return membership.isCommon }
+    guard let index = state.value.modes.existing(mode) else { return false }
+    return state.value.modes.contains(index, in: membership.modes)
+  }
+
+  /// The modes that have come into being: something was added to them, or a block queued.
+  ///
+  /// - Precondition: on the loop's thread.
+  public var modes: Set<Mode> {
+    preconditionOnLoop()
+    readMail()
+    return Set(state.value.modes.entries.filter(\.exists).map(\.mode))
+  }
+
+  /// When the next timer of `mode` is due, one that is firing included; nil without timers.
+  ///
+  /// Timers on the clock that counts suspend are not among them, since their dates do not compare.
+  ///
+  /// - Precondition: on the loop's thread.
+  public func nextFire(in mode: Mode) -> Instant? {
+    preconditionOnLoop()
+    readMail()
+    guard let index = state.value.modes.existing(mode) else { return nil }
+    var earliest = Int64.max
+    for queue in timerQueues(of: index)
+    where state.value.timers.key(of: queue).base == .suspending {
+      earliest = min(earliest, state.value.timers.firstDeadline(of: queue) ?? .max)
+    }
+    for timer in state.value.firing
+    where timer.base == .suspending && timer.isValid
+      && state.value.modes.contains(index, in: timer.membership.modes)
+    {
+      earliest = min(earliest, timer.deadline.load(ordering: .relaxed))
+    }
+    return earliest == .max ? nil : Instant(nanoseconds: earliest)
+  }
+
+  /// Makes `mode` common: every common item joins it, now and later. A mode stays common.
+  ///
+  /// > Threads: any.
+  public func addCommonMode(_ mode: Mode) { submit(.addCommonMode(mode)) }
+
+  // MARK: On the loop's thread
+
+  /// Puts a claimed item into a mode.
+  func admit(_ item: Item, to mode: Mode) throws(SystemError) {
+    if item.slot < 0 {
+      item.membership = Membership(sequence: state.value.nextSequence())
+      item.slot = state.value.items.insert(item)
+    }
+    do {
+      guard mode == .common else { return try join(item, state.value.modes.index(of: mode)) }
+      item.membership.isCommon = true
+      for index in state.value.modes.common { try join(item, index) }
+    } catch {
+      if mode == .common { item.membership.isCommon = false }
+      for index in state.value.modes.modes(of: item.membership.modes) where mode == .common {
+        leave(item, index)
+      }
+      releaseIfUnused(item)
+      throw error
+    }
+  }
+
+  private func join(_ item: Item, _ mode: ModeTable.Index) throws(SystemError) {
+    guard !state.value.modes.contains(mode, in: item.membership.modes) else { return }
+    state.value.modes.create(mode)
+    item.membership.modes = state.value.modes.adding(mode, to: item.membership.modes)
+    if let observer = item as? Observer { return insert(observer, mode) }
+    state.value.modes[mode].items += 1
+    if let timer = item as? Timer { requeue(timer) }
+    guard let source = item as? DescriptorSource else { return }
+    do {
+      try attach(source)
+    } catch {
+      item.membership.modes = state.value.modes.removing(mode, from: item.membership.modes)
+      state.value.modes[mode].items -= 1
+      detach(source)
+      throw error
+    }
+  }
+
+  private func leave(_ item: Item, _ mode: ModeTable.Index) {
+    guard state.value.modes.contains(mode, in: item.membership.modes) else { return }
+    item.membership.modes = state.value.modes.removing(mode, from: item.membership.modes)
+    if let observer = item as? Observer { return delete(observer, mode) }
+    state.value.modes[mode].items -= 1
+    if let timer = item as? Timer { requeue(timer) }
+    if let source = item as? DescriptorSource { detach(source) }
+  }
+
+  private func releaseIfUnused(_ item: Item) {
+    guard item.membership.isEmpty else { return }
+    state.value.items.remove(item.slot)
+    item.slot = -1
+    item.unclaim(from: thread)
+  }
+
+  func dismiss(_ item: Item, from mode: Mode) {
+    if let source = item as? Source { return dismiss(source, from: mode) }
+    guard item.isAtHome, item.loop === self, item.slot >= 0 else { return }
+    if mode == .common {
+      guard item.membership.isCommon else { return }
+      item.membership.isCommon = false
+      for index in state.value.modes.common { leave(item, index) }
+    } else if let index = state.value.modes.existing(mode) {
+      leave(item, index)
+    }
+    releaseIfUnused(item)
+  }
+
+  /// An invalid item leaves everything, and its handlers go.
+  func retire(_ item: Item) {
+    guard item.isAtHome, item.loop === self else { return }
+    if item.slot >= 0 {
+      item.membership.isCommon = false
+      for index in state.value.modes.modes(of: item.membership.modes) { leave(item, index) }
+      releaseIfUnused(item)
+    } else {
+      item.unclaim(from: thread)
+    }
+    item.release()
+  }
+
+  /// The loop's thread ends. The item stays valid, and can be added to another loop.
+  func abandon(_ item: Item) {
+    if let source = item as? DescriptorSource { poller.unwatch(source.descriptor) }
+    item.membership = Membership()
+    item.slot = -1
+    item.unclaim(from: thread)
+  }
+
+  func makeCommon(_ mode: Mode) {
+    guard mode != .common else { return }
+    let index = state.value.modes.index(of: mode)
+    guard !state.value.modes[index].isCommon else { return }
+    state.value.modes[index].isCommon = true
+    // In the order they were added, sources and the rest together.
+    var joining: [(UInt64, Item)] = state.value.items.inOrder.filter { $0.membership.isCommon }
+      .map { ($0.membership.sequence, $0) }
+    for seat in state.value.seats.values where seat.membership.isCommon {
+      joining.append((seat.membership.sequence, seat.source))
+    }
+    for (_, item) in joining.sorted(by: { $0.0 < $1.0 }) where item.isValid {
+      if let source = item as? Source {
+        if let seat = state.value.seats[ObjectIdentifier(source)] { join(seat, index) }
+      } else {
+        // The kernel watches it already; a failure could only be news about a closed descriptor.
+        try? join(item, index)
+      }
+    }
+    if state.value.watchesMainQueue { widen() }
+  }
+
+  private func membership(of item: Item) -> Membership? {
+    if let source = item as? Source {
+      return state.value.seats[ObjectIdentifier(source)]?.membership
+    }
+    guard item.isAtHome, item.loop === self, item.slot >= 0 else { return nil }
+    return item.membership
+  }
+
+  // MARK: Observers
+
+  private func insert(_ observer: Observer, _ mode: ModeTable.Index) {
+    let observers = state.value.modes[mode].observers
+    let place = observers.firstIndex { $0.order > observer.order } ?? observers.count
+    state.value.modes[mode].observers.insert(observer, at: place)
+    state.value.modes[mode].observed.formUnion(observer.activities)
+  }
+
+  private func delete(_ observer: Observer, _ mode: ModeTable.Index) {
+    state.value.modes[mode].observers.removeAll { $0 === observer }
+    state.value.modes[mode].observed = state.value.modes[mode].observers.reduce(into: []) {
+      $0.formUnion($1.activities)
+    }
+  }
+
+  // MARK: Timers
+
+  /// Moves a timer to the queue of its modes. A firing one is queued when its handler returns.
+  private func requeue(_ timer: Timer) {
+    guard !timer.isFiring else { return }
+    state.value.timers.remove(timer.slot)
+    if timer.membership.modes != 0 { queue(timer) }
+  }
+
+  func queue(_ timer: Timer) {
+    guard timer.membership.modes != 0 else { return }
+    state.value.timers.insert(
+      timer.slot, deadline: timer.deadline.load(ordering: .relaxed),
+      sequence: timer.membership.sequence, tolerance: timer.tolerance.wholeNanoseconds,
+      into: TimerQueues.Key(modes: timer.membership.modes, base: timer.base))
+  }
+
+  /// A timer has a new date.
+  func rearm(_ timer: Timer) {
+    guard timer.isAtHome, timer.loop === self, timer.slot >= 0 else { return }
+    requeue(timer)
+  }
+
+  /// The queues a mode serves. The list grows as queues come into being.
+  func timerQueues(of mode: ModeTable.Index) -> [Int32] {
+    let known = state.value.modes[mode].knownQueues
+    if known < state.value.timers.queueCount {
+      for queue in known..<state.value.timers.queueCount {
+        let key = state.value.timers.key(of: Int32(queue))
+        if state.value.modes.contains(mode, in: key.modes) {
+          state.value.modes[mode].timerQueues.append(Int32(queue))
+        }
+      }
+      state.value.modes[mode].knownQueues = state.value.timers.queueCount
+    }
+    return state.value.modes[mode].timerQueues
+  }
+}

@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// How other threads reach a loop: they post, and wake it if it sleeps.
+extension Loop {
+  // MARK: Blocks
+
+  /// Runs `body` once, in the next pass of a run in `mode`; for ``Mode/common``, of any common mode.
+  ///
+  /// Blocks run in the order they were queued. One queued by a block waits for the next step of the
+  /// pass, and keeps the loop awake until then. A block that is still waiting when the thread ends is
+  /// freed unrun.
+  ///
+  /// > Threads: any. Wakes a sleeping loop, once a burst.
+  public func perform(in mode: Mode = .default, _ body: sending @escaping () -> Void) {
+    submit(.perform(Block(modes: .one(mode), body: body)))
+  }
+
+  /// Runs `body` once, in whichever of several modes runs first. See ``perform(in:_:)-(Mode,_)``.
+  public func perform(in modes: [Mode], _ body: sending @escaping () -> Void) {
+    precondition(!modes.isEmpty, "a block without modes would never run; name at least one")
+    submit(.perform(Block(modes: .several(modes), body: body)))
+  }
+
+  // MARK: Posting
+
+  /// Does what is asked, now on the loop's thread, else by mail; false if the loop's thread has
+  /// ended.
+  @discardableResult
+  func submit(_ mail: Mail) -> Bool {
+    guard isCurrent else { return post(mail) }
+    guard !state.value.isOver else { return false }
+    handle(mail)
+    return true
+  }
+
+  /// Leaves something for the loop's thread, and wakes it.
+  func post(_ mail: Mail) -> Bool {
+    switch self.mail.post(mail) {
+    case .first:
+      wakeIfSleeping()
+      return true
+    case .company: return true
+    case .closed: return false
+    }
+  }
+
+  // MARK: Reading
+
+  /// Does what other threads have asked so far.
+  @inline(__always)
+  func readMail() {
+    if mail.isPending { readAll() }
+  }
+
+  private func readAll() {
+    let letters = mail.take()
+    for letter in letters { handle(letter) }
+    mail.recycle(letters)
+  }
+
+  private func handle(_ mail: Mail) {
+    switch mail {
+    case .perform(let block): enqueue(block)
+    case .signal(let seat, let sequence): state.value.signals.append(seat, sequence)
+    case .add(let item, let mode):
+      guard case .granted = item.claim(for: self) else { return }
+      // The kernel took the descriptor when it was handed in; if it went since, so has its user.
+      try? admit(item, to: mode)
+    case .addSource(let source, let mode): admit(source, to: mode)
+    case .remove(let item, let mode): dismiss(item, from: mode)
+    case .retire(let item): retire(item)
+    case .retireSeat(let seat): retire(seat)
+    case .rearm(let timer): rearm(timer)
+    case .interest(let source): interestChanged(source)
+    case .addCommonMode(let mode): makeCommon(mode)
+    case .idle(let request): idle.handle(request)
+    }
+  }
+
+  private func enqueue(_ block: Block) {
+    switch block.modes {
+    case .one(let mode): create(mode)
+    case .several(let modes): for mode in modes { create(mode) }
+    }
+    state.value.blocks.append(block)
+  }
+
+  /// A block brings its mode into being, as in CFRunLoop.
+  private func create(_ mode: Mode) {
+    let index = state.value.modes.index(of: mode)
+    state.value.modes.create(index)
+  }
+
+  // MARK: The end
+
+  /// The loop's thread ends: sources are cancelled, everything else is let go, nothing is taken any
+  /// more. Runs on that thread.
+  func die() {
+    readMail()
+    for seat in state.value.seats.values.sorted(by: {
+      $0.membership.sequence < $1.membership.sequence
+    }) {
+      retire(seat)
+    }
+    for item in state.value.items.inOrder { abandon(item) }
+    idle.die()
+    for letter in mail.close() { refuse(letter) }
+    // Freed here, on the thread that its closures belong to.
+    let blocks = state.value.blocks.detach()
+    state.value = LoopState()
+    state.value.isOver = true
+    _ = blocks
+  }
+
+  /// What came too late.
+  private func refuse(_ mail: Mail) {
+    switch mail {
+    case .add(let item, _), .retire(let item): if item.isAtHome { item.unclaim(from: thread) }
+    case .retireSeat(let seat): seat.source.leave(seat)
+    default: break
+    }
+    if case .retire(let item) = mail { item.release() }
+  }
+}

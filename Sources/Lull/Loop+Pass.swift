@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import Synchronization
+
+extension Loop {
+  /// One pass of a run: the heart of the loop. The documentation numbers the same steps.
+  func pass(_ run: Activation) -> RunResult? {
+    let seen = wakes.load(ordering: .sequentiallyConsistent)
+    record(.passBegins)
+    defer { record(.passEnds) }
+
+    notify(.beforeTimers, in: run.mode)  // 1
+    notify(.beforeSources, in: run.mode)  // 2
+    runBlocks(in: run.mode)  // 3
+    let performed = performSignalledSources(run)  // 4
+    if performed { runBlocks(in: run.mode) }
+
+    var ready: [ReadyEvent] = []
+    if performed || run.isPoll || isEmpty(run.mode) {
+      if performed { giveOverdueIdleShare(run) }
+      look(run, into: &ready)  // 5
+    } else {
+      notify(.beforeWaiting, in: run.mode)  // 6
+      let next = giveIdleShare(run, seen, into: &ready)  // 7
+      wait(run, seen, until: next, into: &ready)  // 8
+      notify(.afterWaiting, in: run.mode)  // 9
+    }
+
+    let served = serve(run, ready)  // 10
+    runBlocks(in: run.mode)  // 11
+    return verdict(run, handled: performed || served)  // 12
+  }
+
+  /// Whether the run is over, and why. The first reason counts.
+  private func verdict(_ run: Activation, handled: Bool) -> RunResult? {
+    if handled, run.returnsAfterSource { return .handledSource }
+    if run.isPoll || (run.limit != .max && poller.now >= run.limit) { return .timedOut }
+    if takeStop(run) { return .stopped }
+    if isEmpty(run.mode) { return .finished }
+    return nil
+  }
+
+  // MARK: Observers
+
+  /// Calls the observers of an activity that were there when it began and still are.
+  func notify(_ activity: Activities, in mode: ModeTable.Index) {
+    guard state.value.modes[mode].observed.contains(activity) else { return }
+    let observers = state.value.modes[mode].observers
+    for observer in observers {
+      guard observer.activities.contains(activity), observer.isValid, !observer.isFiring,
+        state.value.modes.contains(mode, in: observer.membership.modes),
+        let handler = observer.handler
+      else { continue }
+      observer.isFiring = true
+      call(.observer(observer, activity)) { handler(observer, activity) }
+      observer.isFiring = false
+      if !observer.repeats { observer.invalidate() }
+    }
+  }
+
+  // MARK: Blocks
+
+  /// Runs the blocks of the mode that are queued now; what they queue waits for the next step.
+  func runBlocks(in mode: ModeTable.Index) {
+    readMail()
+    guard !state.value.blocks.isEmpty else { return }
+    let name = state.value.modes[mode].mode
+    var rest: [Block] = []
+    for block in state.value.blocks.detach() {
+      // Asked each time: an earlier block may have made the mode common.
+      if block.runs(in: name, isCommon: state.value.modes[mode].isCommon) {
+        call(.block) { block.body() }
+      } else {
+        rest.append(block)
+      }
+    }
+    state.value.blocks.reattach(rest)
+  }
+
+  // MARK: Signalled sources
+
+  /// Performs the signalled sources of the mode, by order; true if any was.
+  private func performSignalledSources(_ run: Activation) -> Bool {
+    var performed = false
+    let due = state.value.signals.due(in: run.mode, of: state.value.modes)
+    for signal in due {
+      let source = signal.seat.source
+      guard signal.isLive,
+        state.value.modes.contains(run.mode, in: signal.seat.membership.modes),
+        let handler = source.calls?.perform, source.take(signal.sequence)
+      else { continue }
+      call(.source(source)) { handler(source) }
+      performed = true
+      if run.returnsAfterSource { break }
+    }
+    return performed
+  }
+
+  // MARK: Waiting
+
+  /// Asks the kernel what is ready, without waiting.
+  func look(_ run: Activation, into ready: inout [ReadyEvent]) {
+    widenIfModeChanged(run.mode)
+    if !poller.watchesNothing { poller.wait(until: .min, into: &ready) }
+    keepWanted(&ready, in: run.mode)
+  }
+
+  /// Sleeps until something of the mode is ready or due, or `next` comes.
+  private func wait(
+    _ run: Activation, _ seen: UInt64, until next: Int64, into ready: inout [ReadyEvent]
+  ) {
+    if !ready.isEmpty { return }
+    if mustNotSleep(run, seen) { return look(run, into: &ready) }
+    widenIfModeChanged(run.mode)
+    let deadline = min(run.limit, next, nextWake(in: run.mode))
+    poller.setContinuousDeadline(nextContinuousWake(in: run.mode))
+    record(.waitBegins(deadline: deadline == .max ? nil : Instant(nanoseconds: deadline)))
+
+    // Either we see what another thread posted before this line, or it sees that we sleep.
+    sleeping.store(true, ordering: .sequentiallyConsistent)
+    let late = mail.isPending || wakes.load(ordering: .sequentiallyConsistent) != seen
+    poller.wait(until: late ? .min : deadline, into: &ready)
+    sleeping.store(false, ordering: .sequentiallyConsistent)
+
+    record(.waitEnds)
+    readMail()
+    keepWanted(&ready, in: run.mode)
+  }
+
+  /// Whether something waits already that this run would serve, or that ends it.
+  func mustNotSleep(_ run: Activation, _ seen: UInt64) -> Bool {
+    readMail()
+    if wakes.load(ordering: .sequentiallyConsistent) != seen || isStopped(run) { return true }
+    if isEmpty(run.mode) { return true }
+    if state.value.signals.hasSignal(in: run.mode, of: state.value.modes) { return true }
+    return state.value.blocks.hasBlock(
+      in: state.value.modes[run.mode].mode, isCommon: state.value.modes[run.mode].isCommon)
+  }
+}

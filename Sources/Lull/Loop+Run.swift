@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import CLull
+internal import Synchronization
+
+extension Loop {
+  /// Why a run came back.
+  public enum RunResult: Sendable, Hashable {
+    /// The mode is empty: no source, timer or block in it, and no idle work. Running it again will
+    /// come back at once, so do not do it in a loop.
+    case finished
+    /// ``Loop/stop()`` was called.
+    case stopped
+    /// The time is up.
+    case timedOut
+    /// A source was handled, in a run that was to return after one.
+    case handledSource
+  }
+
+  /// Runs in ``Mode/default`` until it is stopped or the mode is empty.
+  ///
+  /// - Returns: ``RunResult/stopped`` or ``RunResult/finished``.
+  /// - Precondition: on the loop's thread.
+  @available(*, noasync, message: "a run blocks its thread: call it from synchronous code")
+  @discardableResult
+  public func run() -> RunResult { run(in: .default, until: .distantFuture) }
+
+  /// Runs in `mode` for a time.
+  ///
+  /// - Parameters:
+  ///   - mode: A mode; not the common pseudo-mode, which gives ``RunResult/finished``.
+  ///   - duration: Zero or less is one pass that does not wait.
+  ///   - returnAfterSourceHandled: Whether to come back after one source was handled. Timers,
+  ///     blocks and observers are not sources; the dispatch main queue is one.
+  /// - Precondition: on the loop's thread.
+  @available(*, noasync, message: "a run blocks its thread: call it from synchronous code")
+  public func run(
+    in mode: Mode, for duration: Duration, returnAfterSourceHandled: Bool = false
+  ) -> RunResult {
+    let limit = duration <= .zero ? .distantPast : now.advanced(by: duration)
+    return run(mode, until: limit, isPoll: duration <= .zero, returnAfterSourceHandled)
+  }
+
+  /// Runs in `mode` until `limit`. A moment that has passed gives one pass that does not wait. See
+  /// ``run(in:for:returnAfterSourceHandled:)``.
+  @available(*, noasync, message: "a run blocks its thread: call it from synchronous code")
+  public func run(
+    in mode: Mode, until limit: Instant = .distantFuture, returnAfterSourceHandled: Bool = false
+  ) -> RunResult {
+    let isPoll = limit != .distantFuture && limit <= now
+    return run(mode, until: limit, isPoll: isPoll, returnAfterSourceHandled)
+  }
+
+  /// One run: entry, passes, exit.
+  private func run(
+    _ mode: Mode, until limit: Instant, isPoll: Bool, _ returnsAfterSource: Bool
+  ) -> RunResult {
+    preconditionOnLoop("run")
+    readMail()
+    guard mode != .common else { return .finished }
+    let index = state.value.modes.index(of: mode)
+    guard !isEmpty(index) else { return .finished }
+
+    let outer = state.value.mode
+    let run = Activation(
+      mode: index, level: level.load(ordering: .relaxed) + 1, limit: limit.nanoseconds,
+      isPoll: isPoll, returnsAfterSource: returnsAfterSource)
+    enter(run, mode)
+    record(.runBegins(mode))
+    notify(.entry, in: index)
+    var result = takeStop(run) ? RunResult.stopped : nil
+    while result == nil { result = pass(run) }
+    notify(.exit, in: index)
+    record(.runEnds(mode, result!))
+    leave(run, to: outer)
+    return result!
+  }
+
+  private func enter(_ run: Activation, _ mode: Mode) {
+    state.value.mode = run.mode
+    state.value.runs += 1
+    level.store(run.level, ordering: .sequentiallyConsistent)
+    runningMode.store(mode.id, ordering: .releasing)
+    guard run.level == 1 else { return }
+    poller.runBegins()
+    if isMain { watchMainQueue() }
+  }
+
+  private func leave(_ run: Activation, to outer: ModeTable.Index?) {
+    state.value.mode = outer
+    level.store(run.level - 1, ordering: .sequentiallyConsistent)
+    runningMode.store(outer.map { state.value.modes[$0].mode.id } ?? -1, ordering: .releasing)
+    if run.level == 1 { poller.runEnds() }
+  }
+
+  /// Whether this run has been asked to stop; it will then report so.
+  func takeStop(_ run: Activation) -> Bool {
+    let bit = Loop.stopBit(of: run.level)
+    guard stops.load(ordering: .sequentiallyConsistent) & bit != 0 else { return false }
+    stops.bitwiseAnd(~bit, ordering: .sequentiallyConsistent)
+    return true
+  }
+
+  func isStopped(_ run: Activation) -> Bool {
+    stops.load(ordering: .sequentiallyConsistent) & Loop.stopBit(of: run.level) != 0
+  }
+
+  /// Whether nothing in the mode could ever happen.
+  ///
+  /// The dispatch main queue may always bring something to the main loop's common modes, but not
+  /// from inside one of its own jobs.
+  func isEmpty(_ mode: ModeTable.Index) -> Bool {
+    if state.value.modes[mode].items > 0 { return false }
+    let isCommon = state.value.modes[mode].isCommon
+    if isMain, isCommon, !state.value.isDrainingMainQueue { return false }
+    if isCommon, idle.hasWork { return false }
+    return !state.value.blocks.hasBlock(in: state.value.modes[mode].mode, isCommon: isCommon)
+  }
+}
+
+/// One run on the stack: what does not change while it lasts.
+struct Activation {
+  let mode: ModeTable.Index
+  /// 1 for the outermost.
+  let level: Int
+  let limit: Int64
+  /// A run without time: each pass looks and does not wait.
+  let isPoll: Bool
+  let returnsAfterSource: Bool
+}

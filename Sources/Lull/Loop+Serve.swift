@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import CLull
+internal import Glibc
+internal import Synchronization
+
+/// What a pass serves after its wait: due timers, then ready descriptors, then the main queue.
+extension Loop {
+  /// Serves what is due and ready; true if a source was handled.
+  ///
+  /// A timer that comes due meanwhile goes ahead of the next descriptor.
+  func serve(_ run: Activation, _ ready: [ReadyEvent]) -> Bool {
+    fireTimers(in: run.mode)
+    guard !ready.isEmpty else { return false }
+    var handled = false
+    var mainQueueIsReady = false
+    let runs = state.value.runs
+    for event in ready {
+      guard let slot = state.value.descriptors.slot(ofToken: event.token) else { continue }
+      if state.value.descriptors[slot].isMainQueue { mainQueueIsReady = true }
+      for source in state.value.descriptors[slot].sources {
+        if handled { fireTimers(in: run.mode) }
+        guard deliver(event, to: source, in: run.mode) else { continue }
+        handled = true
+        if idle.hasWork { idle.eventServed(at: poller.now) }
+        // A nested run has asked the kernel since, and served what is left here; the kernel will
+        // report again what is still ready.
+        if run.returnsAfterSource || state.value.runs != runs { return true }
+      }
+    }
+    if mainQueueIsReady {
+      if handled { fireTimers(in: run.mode) }
+      if drainMainQueue(in: run.mode) { handled = true }
+    }
+    return handled
+  }
+
+  private func deliver(
+    _ event: ReadyEvent, to source: DescriptorSource, in mode: ModeTable.Index
+  ) -> Bool {
+    let wanted = source.wanted(of: event.readiness)
+    guard !wanted.isEmpty, source.isValid,
+      state.value.modes.contains(mode, in: source.membership.modes), let handler = source.handler
+    else { return false }
+    call(.descriptor(source, wanted)) { handler(source, wanted) }
+    return true
+  }
+
+  // MARK: Timers
+
+  /// Fires the timers of the mode that are due now, each once, in the order of their dates.
+  func fireTimers(in mode: ModeTable.Index) {
+    let due = dueTimers(in: mode)
+    guard let first = due.first else { return }
+    if idle.hasWork { idle.timersFired(due: first.deadline, began: first.now) }
+    for entry in due {
+      guard let timer = state.value.items[entry.slot] as? Timer, timer.isValid, !timer.isFiring,
+        timer.membership.sequence == entry.sequence,
+        // An earlier callout may have put it off, or taken it out of the mode.
+        timer.deadline.load(ordering: .relaxed) <= entry.now,
+        state.value.modes.contains(mode, in: timer.membership.modes)
+      else { continue }
+      fire(timer)
+    }
+  }
+
+  private func fire(_ timer: Timer) {
+    guard let handler = timer.handler else { return }
+    let served = timer.deadline.load(ordering: .relaxed)
+    state.value.timers.remove(timer.slot)
+    timer.isFiring = true
+    state.value.firing.append(timer)
+    call(.timer(timer)) { handler(timer) }
+    state.value.firing.removeLast()
+    timer.isFiring = false
+    if timer.intervalNanoseconds == 0 { timer.invalidate() }
+    guard timer.isValid else { return }
+    // A later date set meanwhile is honoured; otherwise the grid goes on.
+    if timer.deadline.load(ordering: .relaxed) <= served {
+      let next = timer.gridDate(after: now(on: timer.base))
+      timer.deadline.store(next, ordering: .relaxed)
+      timer.date.store(next, ordering: .relaxed)
+    }
+    if timer.isAtHome, timer.loop === self { queue(timer) }
+  }
+
+  private struct DueTimer {
+    let slot: Int32
+    let sequence: UInt64
+    let deadline: Int64
+    let now: Int64
+  }
+
+  private func dueTimers(in mode: ModeTable.Index) -> [DueTimer] {
+    let queues = timerQueues(of: mode)
+    var due: [TimerQueues.Due] = []
+    var suspending: Int64?
+    var continuous: Int64?
+    for queue in queues where state.value.timers.firstDeadline(of: queue) != nil {
+      if state.value.timers.key(of: queue).base == .suspending {
+        suspending = suspending ?? poller.now
+        state.value.timers.collectDue(at: suspending!, from: queue, into: &due)
+      } else {
+        continuous = continuous ?? poller.continuousNow
+        state.value.timers.collectDue(at: continuous!, from: queue, into: &due)
+      }
+    }
+    if due.count > 1 {
+      due.sort {
+        $0.deadline != $1.deadline ? $0.deadline < $1.deadline : $0.sequence < $1.sequence
+      }
+    }
+    let latest = max(suspending ?? .min, continuous ?? .min)
+    return due.map {
+      DueTimer(slot: $0.slot, sequence: $0.sequence, deadline: $0.deadline, now: latest)
+    }
+  }
+
+  /// When the loop must wake for the timers of the mode; `Int64.max` if for none.
+  func nextWake(in mode: ModeTable.Index) -> Int64 { nextWake(in: mode, on: .suspending) }
+
+  /// The same for the clock that counts suspend.
+  func nextContinuousWake(in mode: ModeTable.Index) -> Int64 { nextWake(in: mode, on: .continuous) }
+
+  /// When the first timer of the mode is due, tolerance aside: idle work must not run into it.
+  func earliestDeadline(in mode: ModeTable.Index) -> Int64 {
+    var earliest = Int64.max
+    for queue in timerQueues(of: mode) {
+      guard let deadline = state.value.timers.firstDeadline(of: queue) else { continue }
+      let isSuspending = state.value.timers.key(of: queue).base == .suspending
+      earliest = min(
+        earliest,
+        isSuspending ? deadline : poller.now.addingClamped(deadline - poller.continuousNow))
+    }
+    return earliest
+  }
+
+  private func nextWake(in mode: ModeTable.Index, on base: TimeBase) -> Int64 {
+    var earliest = Int64.max
+    for queue in timerQueues(of: mode) where state.value.timers.key(of: queue).base == base {
+      if let wake = state.value.timers.latestWake(of: queue) { earliest = min(earliest, wake) }
+    }
+    return earliest
+  }
+
+  // MARK: The dispatch main queue
+
+  /// Watches libdispatch's main queue in the common modes, from the first run of the main loop on.
+  func watchMainQueue() {
+    guard !state.value.watchesMainQueue else { return }
+    let descriptor = lull_main_queue_descriptor()
+    guard descriptor >= 0 else { return }
+    let slot = state.value.descriptors.slot(of: descriptor)
+    state.value.descriptors[slot].isMainQueue = true
+    do {
+      try refresh(slot)
+      state.value.watchesMainQueue = true
+    } catch {
+      // No room for a descriptor: the next run tries again.
+      state.value.descriptors.remove(slot)
+    }
+  }
+
+  private func drainMainQueue(in mode: ModeTable.Index) -> Bool {
+    guard state.value.modes[mode].isCommon, !state.value.isDrainingMainQueue else { return false }
+    // Read first: left readable, it would end every later wait at once.
+    var count: UInt64 = 0
+    unsafe read(lull_main_queue_descriptor(), &count, 8)
+    state.value.isDrainingMainQueue = true
+    call(.mainQueue) { lull_drain_main_queue() }
+    state.value.isDrainingMainQueue = false
+    return true
+  }
+}

@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// Sources and descriptor sources on the loop's thread: what a mode gained or lost, told to their
+/// handlers and to the kernel.
+extension Loop {
+  // MARK: Sources
+
+  func admit(_ source: Source, to mode: Mode) {
+    guard let seat = source.seat(in: self, make: true) else { return }
+    if state.value.seats.updateValue(seat, forKey: ObjectIdentifier(source)) == nil {
+      seat.membership = Membership(sequence: state.value.nextSequence())
+    }
+    let signal = source.signalSequence
+    let wasOut = seat.membership.modes == 0
+    if mode == .common {
+      seat.membership.isCommon = true
+      for index in state.value.modes.common { join(seat, index) }
+    } else {
+      join(seat, state.value.modes.index(of: mode))
+    }
+    if signal != 0, wasOut { state.value.signals.append(seat, signal) }
+  }
+
+  func join(_ seat: Seat, _ mode: ModeTable.Index) {
+    guard !state.value.modes.contains(mode, in: seat.membership.modes), seat.source.isValid else {
+      return
+    }
+    state.value.modes.create(mode)
+    seat.membership.modes = state.value.modes.adding(mode, to: seat.membership.modes)
+    state.value.modes[mode].items += 1
+    seat.source.calls?.schedule?(seat.source, self, state.value.modes[mode].mode)
+  }
+
+  private func leave(_ seat: Seat, _ mode: ModeTable.Index) {
+    guard state.value.modes.contains(mode, in: seat.membership.modes) else { return }
+    seat.membership.modes = state.value.modes.removing(mode, from: seat.membership.modes)
+    state.value.modes[mode].items -= 1
+    let cancel = seat.source.calls?.cancel
+    releaseIfUnused(seat)
+    cancel?(seat.source, self, state.value.modes[mode].mode)
+  }
+
+  private func releaseIfUnused(_ seat: Seat) {
+    guard seat.membership.isEmpty,
+      state.value.seats.removeValue(forKey: ObjectIdentifier(seat.source)) != nil
+    else { return }
+    seat.source.leave(seat)
+  }
+
+  func dismiss(_ source: Source, from mode: Mode) {
+    guard let seat = state.value.seats[ObjectIdentifier(source)] else { return }
+    if mode == .common {
+      guard seat.membership.isCommon else { return }
+      seat.membership.isCommon = false
+      for index in state.value.modes.common { leave(seat, index) }
+    } else if let index = state.value.modes.existing(mode) {
+      leave(seat, index)
+    }
+    releaseIfUnused(seat)
+  }
+
+  /// An invalid source leaves this loop.
+  func retire(_ seat: Seat) {
+    seat.membership.isCommon = false
+    for index in state.value.modes.modes(of: seat.membership.modes) { leave(seat, index) }
+    releaseIfUnused(seat)
+    seat.source.leave(seat)
+  }
+
+  // MARK: Descriptor sources
+
+  /// A descriptor source is in a mode: the kernel hears of it.
+  func attach(_ source: DescriptorSource) throws(SystemError) {
+    let slot = state.value.descriptors.slot(of: source.descriptor)
+    if !state.value.descriptors[slot].sources.contains(where: { $0 === source }) {
+      state.value.descriptors[slot].sources.append(source)
+    }
+    try refresh(slot)
+  }
+
+  /// It left a mode, perhaps its last.
+  func detach(_ source: DescriptorSource) {
+    guard let slot = state.value.descriptors.existing(source.descriptor) else { return }
+    if source.membership.modes == 0 {
+      state.value.descriptors[slot].sources.removeAll { $0 === source }
+    }
+    // Only asking for less: whatever the kernel says of it can be ignored.
+    try? refresh(slot)
+    let entry = state.value.descriptors[slot]
+    if entry.sources.isEmpty, !entry.isMainQueue { state.value.descriptors.remove(slot) }
+  }
+
+  /// Someone wants to hear more of a descriptor, or less.
+  func interestChanged(_ source: DescriptorSource) {
+    guard source.isAtHome, source.loop === self, source.membership.modes != 0,
+      let slot = state.value.descriptors.existing(source.descriptor)
+    else { return }
+    try? refresh(slot)
+  }
+
+  /// Asks the kernel for all that the sources of a descriptor want, in any mode.
+  func refresh(_ slot: DescriptorTable.Slot) throws(SystemError) {
+    try ask(slot, for: state.value.descriptors.interest(of: slot))
+    state.value.descriptors[slot].isNarrowed = false
+  }
+
+  private func ask(_ slot: DescriptorTable.Slot, for interest: Readiness) throws(SystemError) {
+    let entry = state.value.descriptors[slot]
+    // Told again even if nothing changed when it is new: the kernel has to say whether it can.
+    guard interest != entry.watched || !entry.isKnown else { return }
+    let token = state.value.descriptors.token(of: slot)
+    try poller.watch(entry.descriptor, for: interest, token: token)
+    state.value.descriptors[slot].watched = interest
+    state.value.descriptors[slot].isKnown = true
+  }
+
+  /// Leaves in `ready` what the mode has takers for, and keeps the kernel from telling us again of
+  /// what it has none for.
+  func keepWanted(_ ready: inout [ReadyEvent], in mode: ModeTable.Index) {
+    guard !ready.isEmpty else { return }
+    let mainQueue = state.value.modes[mode].isCommon && !state.value.isDrainingMainQueue
+    ready.removeAll { event in
+      guard let slot = state.value.descriptors.slot(ofToken: event.token) else { return true }
+      let interest = state.value.descriptors.interest(
+        of: slot, in: mode, of: state.value.modes, mainQueue: mainQueue)
+      if !interest.isEmpty,
+        !event.readiness.isDisjoint(with: interest.union(.alwaysReported))
+      {
+        return false
+      }
+      try? ask(slot, for: interest)
+      state.value.descriptors.narrow(slot, for: mode)
+      return true
+    }
+  }
+
+  /// Before a wait in another mode than the last: what was narrowed for that one counts again.
+  func widenIfModeChanged(_ mode: ModeTable.Index) {
+    guard let narrowedFor = state.value.descriptors.narrowedFor, narrowedFor != mode else { return }
+    widen()
+  }
+
+  func widen() {
+    for slot in state.value.descriptors.widen() { try? refresh(slot) }
+  }
+}
+
+extension Loop.DescriptorError {
+  init(_ error: SystemError, descriptor: CInt) {
+    switch error.kind {
+    case .notPollable: self = .notPollable(descriptor)
+    case .notOpen: self = .notOpen(descriptor)
+    case .exhausted: self = .exhausted(error)
+    case .other: self = .failed(error)
+    }
+  }
+}

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// All that a loop knows, touched on its thread only and without a lock.
+///
+/// It sits in a ``Box``: never hold an access to it across a callout.
+struct LoopState: ~Copyable {
+  var modes = ModeTable()
+  var items = ItemSlots()
+  /// Sources by object, since one may sit in several loops.
+  var seats: [ObjectIdentifier: Loop.Seat] = [:]
+  var timers = TimerQueues()
+  var descriptors = DescriptorTable()
+  var blocks = BlockQueue()
+  var signals = SignalQueue()
+  var idle = IdleState()
+
+  /// The mode of the innermost run.
+  var mode: ModeTable.Index?
+  /// Timers in their handlers, outermost first.
+  var firing: [Loop.Timer] = []
+  /// Runs so far: whoever called out and finds it changed knows that a nested run took place.
+  var runs = 0
+  /// What one wait reported; kept for its storage.
+  var ready: [ReadyEvent] = []
+  var isDrainingMainQueue = false
+  /// The thread has ended: nothing is taken any more.
+  var isOver = false
+  var watchesMainQueue = false
+  var trace: (any Loop.TraceSink)?
+  private var added: UInt64 = 0
+
+  /// The next place in the order of additions.
+  mutating func nextSequence() -> UInt64 {
+    added += 1
+    return added
+  }
+}
+
+/// The items of a loop, each at a slot of its own.
+struct ItemSlots: ~Copyable {
+  private var items: [Loop.Item?] = []
+  private var free: [Int32] = []
+
+  mutating func insert(_ item: Loop.Item) -> Int32 {
+    if let slot = free.popLast() {
+      items[Int(slot)] = item
+      return slot
+    }
+    items.append(item)
+    return Int32(items.count - 1)
+  }
+
+  mutating func remove(_ slot: Int32) {
+    items[Int(slot)] = nil
+    free.append(slot)
+  }
+
+  subscript(slot: Int32) -> Loop.Item? { items[Int(slot)] }
+
+  /// All of them, in the order they were added. O(n log n).
+  var inOrder: [Loop.Item] {
+    items.compactMap { $0 }.sorted { $0.membership.sequence < $1.membership.sequence }
+  }
+}

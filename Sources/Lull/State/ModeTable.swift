@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// A loop's modes, and the sets of modes its items are in.
+///
+/// Sets are interned: an item holds one number, and two items in the same modes hold the same. So
+/// membership costs a bit test, timers of the same modes share a queue, and a timer in five modes
+/// is armed once.
+struct ModeTable: ~Copyable {
+  /// A mode's place in this loop, from 0 in the order of first use.
+  typealias Index = Int
+
+  /// An interned set of modes; 0 is the empty one.
+  typealias SetID = Int32
+
+  private(set) var entries: [Entry] = []
+  private var indexOf: [Int32: Index] = [:]
+  private var sets: [ModeSet] = [ModeSet()]
+  private var idOf: [ModeSet: SetID] = [ModeSet(): 0]
+
+  struct Entry {
+    let mode: Loop.Mode
+    /// Whether it has come into being: something was added to it, or a block queued for it.
+    var exists = false
+    var isCommon = false
+    /// Sources, descriptor sources and timers in it: what keeps a run of it going.
+    var items = 0
+    /// In calling order.
+    var observers: [Loop.Observer] = []
+    /// All that its observers look at, so that a notification nobody wants costs a bit test.
+    var observed: Loop.Activities = []
+    /// The timer queues it serves, among the first `knownQueues` there are.
+    var timerQueues: [Int32] = []
+    var knownQueues = 0
+  }
+
+  /// The place of `mode`, made if it has none; a new place does not bring the mode into being.
+  mutating func index(of mode: Loop.Mode) -> Index {
+    if let index = indexOf[mode.id] { return index }
+    indexOf[mode.id] = entries.count
+    entries.append(Entry(mode: mode))
+    return entries.count - 1
+  }
+
+  /// The place of `mode`, or nil when this loop has never heard of it.
+  func existing(_ mode: Loop.Mode) -> Index? { indexOf[mode.id] }
+
+  subscript(index: Index) -> Entry {
+    get { entries[index] }
+    set { entries[index] = newValue }
+    _modify { yield &entries[index] }
+  }
+
+  mutating func create(_ index: Index) { entries[index].exists = true }
+
+  var common: [Index] { entries.indices.filter { entries[$0].isCommon } }
+
+  // MARK: Sets
+
+  @inline(__always)
+  func contains(_ mode: Index, in set: SetID) -> Bool { sets[Int(set)].contains(mode) }
+
+  /// The modes of a set, ascending.
+  func modes(of set: SetID) -> [Index] { sets[Int(set)].members }
+
+  mutating func adding(_ mode: Index, to set: SetID) -> SetID {
+    var changed = sets[Int(set)]
+    changed.insert(mode)
+    return intern(changed)
+  }
+
+  mutating func removing(_ mode: Index, from set: SetID) -> SetID {
+    var changed = sets[Int(set)]
+    changed.remove(mode)
+    return intern(changed)
+  }
+
+  private mutating func intern(_ set: ModeSet) -> SetID {
+    if let id = idOf[set] { return id }
+    let id = SetID(sets.count)
+    sets.append(set)
+    idOf[set] = id
+    return id
+  }
+}
+
+/// A set of mode places. The first 64 cost no allocation.
+struct ModeSet: Hashable {
+  private var first: UInt64 = 0
+  private var rest: [UInt64] = []
+
+  @inline(__always)
+  func contains(_ mode: Int) -> Bool {
+    if mode < 64 { return first & (1 << UInt64(mode)) != 0 }
+    let word = mode / 64 - 1
+    return word < rest.count && rest[word] & (1 << UInt64(mode % 64)) != 0
+  }
+
+  mutating func insert(_ mode: Int) {
+    if mode < 64 {
+      first |= 1 << UInt64(mode)
+    } else {
+      let word = mode / 64 - 1
+      while rest.count <= word { rest.append(0) }
+      rest[word] |= 1 << UInt64(mode % 64)
+    }
+  }
+
+  mutating func remove(_ mode: Int) {
+    guard contains(mode) else { return }
+    if mode < 64 {
+      first &= ~(1 << UInt64(mode))
+    } else {
+      rest[mode / 64 - 1] &= ~(1 << UInt64(mode % 64))
+      // Equal sets have equal words: no zeros may trail.
+      while rest.last == 0 { rest.removeLast() }
+    }
+  }
+
+  var members: [Int] {
+    (0..<(64 * (rest.count + 1))).filter(contains)
+  }
+}

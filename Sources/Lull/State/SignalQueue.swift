@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// The signalled sources of a loop, in whatever modes they are.
+///
+/// A signal stays until it is performed, here or by another loop that has the source; an entry whose
+/// signal has gone is dropped when it is met.
+struct SignalQueue: ~Copyable {
+  struct Signal {
+    let seat: Loop.Seat
+    let sequence: UInt64
+
+    /// Whether it still asks to be performed, in some mode.
+    var isLive: Bool {
+      !seat.membership.isEmpty && seat.source.isValid && seat.source.awaits(sequence)
+    }
+  }
+
+  private var signals: [Signal] = []
+
+  mutating func append(_ seat: Loop.Seat, _ sequence: UInt64) {
+    signals.append(Signal(seat: seat, sequence: sequence))
+  }
+
+  /// Those to perform in `mode`, by order and then by time. They stay until they are performed, so
+  /// that a nested run sees what its outer one has not got to.
+  mutating func due(in mode: ModeTable.Index, of modes: borrowing ModeTable) -> [Signal] {
+    guard !signals.isEmpty else { return [] }
+    var due: [Signal] = []
+    var kept = 0
+    for index in signals.indices where signals[index].isLive {
+      let signal = signals[index]
+      if modes.contains(mode, in: signal.seat.membership.modes) { due.append(signal) }
+      signals[kept] = signal
+      kept += 1
+    }
+    signals.removeSubrange(kept...)
+    if due.count > 1 {
+      due.sort {
+        $0.seat.source.order != $1.seat.source.order
+          ? $0.seat.source.order < $1.seat.source.order : $0.sequence < $1.sequence
+      }
+    }
+    return due
+  }
+
+  func hasSignal(in mode: ModeTable.Index, of modes: borrowing ModeTable) -> Bool {
+    for signal in signals
+    where signal.isLive && modes.contains(mode, in: signal.seat.membership.modes) {
+      return true
+    }
+    return false
+  }
+}

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// Waits for one loop: a back end reports, and decides nothing.
+///
+/// All members but `wake()` and `prepare(_:)` are called on the loop's thread. A back end may report
+/// readiness that has gone; it must never lose any, and a `wake()` that comes before a wait ends it.
+/// Descriptors are level-triggered.
+package protocol Poller: AnyObject, Sendable {
+  /// Now, on the clock that stands still in suspend.
+  var now: Int64 { get }
+
+  /// Now, on the clock that counts suspend.
+  var continuousNow: Int64 { get }
+
+  /// Whether a wait that may not block can be skipped: nothing but `wake()` can end one.
+  var watchesNothing: Bool { get }
+
+  /// Finds out whether a descriptor can be watched, before it is handed to the loop's thread.
+  /// Any thread.
+  func prepare(_ descriptor: CInt) throws(SystemError)
+
+  /// Watches a descriptor, or changes what it is watched for; `token` comes back with its events.
+  /// With no interest it is not watched, not even for hang-up.
+  func watch(_ descriptor: CInt, for interest: Loop.Readiness, token: UInt64) throws(SystemError)
+
+  /// Stops watching a descriptor, which may be closed already.
+  func unwatch(_ descriptor: CInt)
+
+  /// Ends waits at `deadline` on the clock that counts suspend; `Int64.max` for none.
+  func setContinuousDeadline(_ deadline: Int64)
+
+  /// Returns at readiness, at `deadline` (`Int64.min`: at once, `Int64.max`: no limit), or for a
+  /// `wake()`.
+  func wait(until deadline: Int64, into ready: inout [ReadyEvent])
+
+  /// Ends a wait. Any thread, and signal handlers; many calls may end just one.
+  func wake()
+
+  /// The outermost run begins or ends: what may be set for the thread only meanwhile.
+  func runBegins()
+  func runEnds()
+}
+
+/// A descriptor that turned ready.
+package struct ReadyEvent: Sendable {
+  /// What `watch` was given.
+  package let token: UInt64
+  package let readiness: Loop.Readiness
+
+  package init(token: UInt64, readiness: Loop.Readiness) {
+    self.token = token
+    self.readiness = readiness
+  }
+}
