@@ -14,7 +14,7 @@ struct DemoOptions: Equatable, Sendable {
 
   static let options = [
     Option(name: "--json", value: nil, help: "print one JSON object in place of the table"),
-    Option(name: "--html", value: "FILE", help: "also write a self-contained page with the picture"),
+    Option(name: "--html", value: "FILE", help: "also write the picture as a self-contained page"),
     Option(name: "--seconds", value: "N", help: "end each strategy after N seconds (6)"),
     Option(name: "--frame-cost", value: "MS", help: "milliseconds of work in a frame (4)"),
     Option(name: "--rounds", value: "N", help: "run all strategies N times, report medians (1)"),

@@ -28,7 +28,7 @@ struct Figures: Equatable, Sendable {
   /// The pieces' time by the time, with work left, that neither frames nor input took.
   var freeTimeUsed: Double?
   var runQueueDelayMsPerS: Double
-  /// The longest piece.
+  var pieceP50Ms: Double?
   var longestPieceMs: Double
 }
 
@@ -49,6 +49,7 @@ extension Figures {
     inputWorstMs = latencies.last.map(milliseconds)
     pieces = timeline.pieces.count
     workMs = milliseconds(timeline.pieces.reduce(0) { $0 + $1.length })
+    pieceP50Ms = percentile(0.50, of: timeline.pieces.map(\.length).sorted()).map(milliseconds)
     longestPieceMs = milliseconds(timeline.pieces.map(\.length).max() ?? 0)
     freeTimeUsed = timeline.freeTimeUsed
     runQueueDelayMsPerS = seconds > 0 ? milliseconds(timeline.runQueueDelay) / seconds : 0
@@ -120,6 +121,7 @@ extension Figures {
     result.finishedMs = median(\.finishedMs)
     result.freeTimeUsed = median(\.freeTimeUsed)
     result.runQueueDelayMsPerS = median(\.runQueueDelayMsPerS)
+    result.pieceP50Ms = median(\.pieceP50Ms)
     result.longestPieceMs = median(\.longestPieceMs)
     return result
   }
@@ -137,6 +139,7 @@ extension Figures {
       ("inputWorstMs", JSON(inputWorstMs)),
       ("pieces", .int(pieces)),
       ("workMs", .number(workMs)),
+      ("pieceP50Ms", JSON(pieceP50Ms)),
       ("longestPieceMs", .number(longestPieceMs)),
       ("finishedMs", JSON(finishedMs)),
       ("freeTimeUsed", JSON(freeTimeUsed)),

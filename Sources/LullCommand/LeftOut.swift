@@ -3,7 +3,8 @@
 /// What was found under PATH and not read, and why. Nothing is passed over in silence.
 struct LeftOut: Equatable, Sendable {
   enum Reason: Int, CaseIterable, Sendable {
-    case unreadable, fifo, socket, device, empty, link, otherFileSystem, binary, small, beyond, tooMany
+    case unreadable, fifo, socket, device, empty, link, otherFileSystem
+    case binary, small, beyond, tooMany
 
     /// What so many of them are called.
     func phrase(_ count: Int) -> String {
@@ -38,7 +39,8 @@ struct LeftOut: Equatable, Sendable {
   }
   private var entries: [Reason: Entry] = [:]
 
-  mutating func add(_ reason: Reason, _ path: String, count: Int = 1, because cause: String? = nil) {
+  mutating func add(_ reason: Reason, _ path: String, count: Int = 1, because cause: String? = nil)
+  {
     let example = cause.map { "\(path): \($0)" } ?? path
     entries[reason, default: Entry(example: example)].count += count
   }

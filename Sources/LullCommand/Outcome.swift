@@ -72,9 +72,11 @@ func grouped(_ number: Int) -> String {
 }
 
 func megabytes(_ bytes: Int) -> String {
-  bytes < 1_000_000
-    ? "\(decimal(Double(bytes) / 1e3, places: 1)) kB" : "\(decimal(Double(bytes) / 1e6, places: 1)) MB"
+  let (scale, unit) = bytes < 1_000_000 ? (1e3, "kB") : (1e6, "MB")
+  return "\(decimal(Double(bytes) / scale, places: 1)) \(unit)"
 }
+
+func percent(_ share: Double) -> String { decimal(share * 100, places: 0) + "%" }
 
 /// Three digits or so: what a reader can take in.
 func short(_ value: Double?) -> String {

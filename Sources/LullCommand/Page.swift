@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The results as a page that needs nothing but itself: no script from elsewhere, no font, no image.
+/// The results as a page that needs nothing but itself: no font, image or script from elsewhere.
 ///
-/// Without scripts it is complete as well; with them the close-ups follow the pointer.
+/// Where scripts are off it is complete as well; with them the close-ups follow the pointer.
 struct Page {
   var results: Results
 
@@ -31,9 +31,9 @@ struct Page {
     \(legend)
     \(results.outcomes.map(row).joined(separator: "\n"))
     \(axis)
-    <p class="hint">Each row is the main thread, all on one scale: above the whole run, below a close-up
-    of \(Int(Self.closeUp)) ms. <span class="script">Move the pointer along a run to see another
-    part of all of them.</span></p>
+    <p class="hint">Each row is the main thread, all on one scale: above the whole run, below a
+    close-up of \(Int(Self.closeUp)) ms. <span class="script">Move the pointer along a run to see
+    another part of all of them.</span></p>
     \(table)
     \(notes)
     </main>
@@ -55,12 +55,12 @@ struct Page {
   private var conditions: String {
     let rounds =
       results.rounds > 1
-      ? " Figures are medians of \(results.rounds) rounds; of each strategy the middle round is drawn."
+      ? " Figures are medians of \(results.rounds) rounds; of each strategy the middle one is drawn."
       : ""
     return "The thread that does the work also shows a frame every "
       + "\(decimal(milliseconds(Demo.period), places: 1)) ms, with "
-      + "\(decimal(results.options.frameCost, places: 1, trimmed: true)) ms of work in it, and answers "
-      + "about \(Demo.inputPerSecond) input events a second." + rounds
+      + "\(decimal(results.options.frameCost, places: 1, trimmed: true)) ms of work in it, and "
+      + "answers about \(Demo.inputPerSecond) input events a second." + rounds
   }
 
   private var legend: String {
@@ -127,8 +127,8 @@ struct Page {
 
   /// Seconds, below the last row.
   private var axis: String {
-    let seconds = stride(from: 0, through: length / 1000, by: length > 12_000 ? 5 : length > 5000 ? 1 : 0.5)
-    let labels = seconds.map { second in
+    let step = length > 12_000 ? 5 : length > 5000 ? 1 : 0.5
+    let labels = stride(from: 0, through: length / 1000, by: step).map { second in
       let place = decimal(second * 100_000 / max(1, length), places: 2)
       return "<span style=\"left:\(place)%\">\(decimal(second, places: 1, trimmed: true)) s</span>"
     }
@@ -203,7 +203,8 @@ struct Page {
   private var table: String {
     let heads = [
       "strategy", "frames", "late", "work in the way", "worst delay ms", "hitch time ms/s",
-      "input p50 ms", "input p99 ms", "input worst ms", "pieces", "longest piece ms", "work ms",
+      "input p50 ms", "input p99 ms", "input worst ms", "pieces", "piece p50 ms",
+      "longest piece ms", "work ms",
       "finished ms", "free time used", "waited for a processor ms/s",
     ]
     let rows = results.outcomes.map(\.figures).map { figures in
@@ -216,9 +217,10 @@ struct Page {
       ]
       let rest = [
         short(figures.inputP50Ms), short(figures.inputP99Ms), short(figures.inputWorstMs),
-        "\(figures.pieces)", hasWork ? short(figures.longestPieceMs) : "–", hasWork ? short(figures.workMs) : "–",
+        "\(figures.pieces)", short(figures.pieceP50Ms),
+        hasWork ? short(figures.longestPieceMs) : "–", hasWork ? short(figures.workMs) : "–",
         hasWork ? figures.finishedMs.map { short($0) } ?? "cut off" : "–",
-        figures.freeTimeUsed.map { "\(decimal($0 * 100, places: 0)) %" } ?? "–",
+        figures.freeTimeUsed.map(percent) ?? "–",
         short(figures.runQueueDelayMsPerS),
       ]
       return "<tr><th scope=\"row\">\(figures.name)</th>"
@@ -242,11 +244,11 @@ struct Page {
 
   private var notes: String {
     let definitions = """
-      A frame's delay is the time from when it was due until it began; it is late when that is more than
-      1 ms. A frame that was never shown counts as late by the time until the next one began. Hitch time
-      is the sum of the delays of late frames, for each second. Work is in the way when a piece runs
-      over a frame's due time by more than 0.2 ms. Free time is what neither frames nor input took
-      while there was work left.
+      A frame's delay is the time from when it was due until it began; it is late when that is more
+      than 1 ms. A frame that was never shown counts as late by the time until the next one began.
+      Hitch time is the sum of the delays of late frames, for each second. Work is in the way when a
+      piece runs over a frame's due time by more than 0.2 ms. Free time is what neither frames nor
+      input took while there was work left.
       """
     let items = results.notes.map { "<li>\(escaped($0))</li>" }
     return """

@@ -85,7 +85,8 @@ enum PageStyle {
     th:first-child { text-align: left; padding-left: 0; white-space: nowrap; }
     footer { font-size: 13px; } footer ul { padding-left: 18px; margin-top: 8px; }
     @media (max-width: 900px) {
-      main { padding: 18px 14px; } .head { flex-wrap: wrap; } .head p { flex-basis: 100%; order: 3; }
+      main { padding: 18px 14px; } .head { flex-wrap: wrap; }
+      .head p { flex-basis: 100%; order: 3; }
       dl { grid-template-columns: repeat(2, 104px); gap: 6px 16px; }
     }
     """

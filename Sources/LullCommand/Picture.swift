@@ -4,7 +4,8 @@
 enum Picture {
   /// The whole run: for each column how late the latest frame was, by height.
   ///
-  /// A low bar is a column in which every frame was on time. A full one is a delay of a frame or more.
+  /// A low bar is a column in which every frame was on time; a full one is a delay of a frame or
+  /// more.
   static func delays(of timeline: Timeline, over span: Stretch, columns: Int) -> [Cell] {
     let bars = Array("▁▂▃▄▅▆▇█")
     var worst: [Nanoseconds?] = Array(repeating: nil, count: columns)
@@ -50,8 +51,8 @@ enum Picture {
 
   /// A short time, close up: what the main thread does in each column.
   ///
-  /// `█` is a frame that was on time, `!` one that was not and the time it was waited for, `▒` and `░`
-  /// are pieces by turns, `•` is input.
+  /// `█` is a frame on time and `▓` a late one, with a `!` where it was due; `▒` and `░` are
+  /// pieces, by turns, and `•` is input.
   static func closeUp(of timeline: Timeline, over span: Stretch, columns: Int) -> [Cell] {
     var cells = Array(repeating: Cell(glyph: " ", color: nil), count: columns)
     func fill(_ stretch: Stretch, _ cell: Cell) {

@@ -35,7 +35,7 @@ final class PieceReader {
 }
 
 extension TextWork {
-  /// Does the work of a piece. Its file is opened for it and closed after it, as a program does that
+  /// Does the work of a piece. Its file is opened for it and closed after it, as by a program that
   /// reads a file when its turn comes.
   mutating func read(
     _ path: String, _ piece: Piece, buffer: inout [UInt8]

@@ -16,9 +16,14 @@ struct SystemError: Error, Equatable, CustomStringConvertible {
 }
 
 /// The monotonic clock, which the loop and its timers use too.
-func monotonicNow() -> Nanoseconds {
+func monotonicNow() -> Nanoseconds { read(CLOCK_MONOTONIC) }
+
+/// The processor's time that the calling thread has used.
+func threadTime() -> Nanoseconds { read(CLOCK_THREAD_CPUTIME_ID) }
+
+private func read(_ clock: clockid_t) -> Nanoseconds {
   var time = timespec()
-  unsafe clock_gettime(CLOCK_MONOTONIC, &time)
+  unsafe clock_gettime(clock, &time)
   return Nanoseconds(time.tv_sec) * 1_000_000_000 + Nanoseconds(time.tv_nsec)
 }
 
@@ -69,7 +74,9 @@ struct Descriptor: ~Copyable {
   func write(_ text: String) throws(SystemError) {
     var rest = Array(text.utf8)[...]
     while !rest.isEmpty {
-      let sent = unsafe rest.withUnsafeBytes { unsafe Glibc.write(number, $0.baseAddress, $0.count) }
+      let sent = unsafe rest.withUnsafeBytes { bytes in
+        unsafe Glibc.write(number, bytes.baseAddress, bytes.count)
+      }
       if sent < 0 {
         if errno == EINTR { continue }
         throw .last

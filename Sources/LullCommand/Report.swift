@@ -57,7 +57,7 @@ struct Report {
       value: { $0.pieces > 0 ? $0.finishedMs.map { short($0) } ?? "cut off" : "–" }),
     Column(
       head: ("free", "used"), width: 6,
-      value: { $0.freeTimeUsed.map { decimal($0 * 100, places: 0) + "%" } ?? "–" }),
+      value: { $0.freeTimeUsed.map(percent) ?? "–" }),
   ]
 
   private static let nameWidth = 12
@@ -140,12 +140,10 @@ struct Report {
     }
     let none = results.outcomes.first { $0.name == "none" }?.figures
     return style.wrapped(
-      "lulls: work stood in the way of \(lulls.piecesInTheWay) of \(lulls.frames) frames; hitch time "
-        + "\(short(lulls.hitchMsPerS)) ms/s"
+      "lulls: work stood in the way of \(lulls.piecesInTheWay) of \(lulls.frames) frames; hitch "
+        + "time \(short(lulls.hitchMsPerS)) ms/s"
         + (none.map { ", without any work \(short($0.hitchMsPerS)) ms/s" } ?? "")
-        + (lulls.freeTimeUsed.map { "; \(decimal($0 * 100, places: 0)) % of the free time was used" }
-          ?? "")
-        + ".")
+        + (lulls.freeTimeUsed.map { "; \(percent($0)) of the free time was used" } ?? "") + ".")
   }
 }
 

@@ -13,6 +13,8 @@ import Lull
   private static let afterwards: Nanoseconds = 250_000_000
 
   let pieces: [Piece]
+  /// In bytes.
+  let longestPiece: Int
   private let reader: PieceReader
   private let strategy: any Strategy
   private let frameCost: Nanoseconds
@@ -30,6 +32,7 @@ import Lull
     self.strategy = strategy
     self.seed = seed
     pieces = workload.pieces
+    longestPiece = workload.longestPiece
     reader = PieceReader(files: workload.files, longestPiece: workload.longestPiece)
     frameCost = Nanoseconds(options.frameCost * 1e6)
     limit = Nanoseconds(options.seconds * 1e9)
@@ -51,13 +54,18 @@ import Lull
   /// - Returns: whether there are more.
   func runNextPiece() -> Bool {
     guard hasPieces else { return false }
+    next += 1
+    run(pieces[next - 1])
+    return hasPieces
+  }
+
+  /// Runs a piece, by a strategy that has an order of its own.
+  func run(_ piece: Piece) {
     let start = monotonicNow()
-    reader.run(pieces[next])
+    reader.run(piece)
     let end = monotonicNow()
     timeline.pieces.append(Stretch(start: start, end: end))
-    next += 1
-    if !hasPieces { timeline.workDone = end }
-    return hasPieces
+    if timeline.pieces.count == pieces.count { timeline.workDone = end }
   }
 
   // MARK: - The run

@@ -32,9 +32,9 @@ struct Tally: Equatable, Sendable {
 
 /// The work of a piece: a checksum, lines, words, and which words are the most frequent.
 ///
-/// It is written as anybody would write it, with a dictionary of strings, since the pieces of a real
-/// program are not hand-tuned either. Nothing here is bound to an actor: a closure made on the main
-/// actor and handed to the standard library is checked at each call, and these are the hot loops.
+/// It is written as anybody would write it, with a dictionary of strings, since the pieces of a
+/// real program are not hand-tuned either. Nothing here is bound to an actor: a closure made on the
+/// main actor and handed to the standard library is checked at each call, and these are hot loops.
 struct TextWork {
   /// How many words of a piece go into the tally.
   private static let kept = 16

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The pieces that every strategy runs, and what they came to when they were run for the first time.
+/// The pieces that every strategy runs, and what they came to when they were run first.
 struct Workload: Sendable {
   /// What was asked for, or the standard folder that was taken.
   var path: String
@@ -24,16 +24,19 @@ struct Workload: Sendable {
 
 /// How a file is cut into pieces.
 enum Cut {
-  /// Pieces of a file longer than `longest` are of unlike lengths, an eighth of it to all of it: work
-  /// in a real program is not all of one length either. The same file is always cut the same way.
+  /// Pieces of a file longer than `longest` are of unlike lengths, a fifth of it to all of it and
+  /// mostly short, as work in a real program is. The same file is always cut the same way.
   static func pieces(size: Int, longest: Int) -> [Piece] {
     guard size > longest else { return [Piece(bytes: size)] }
     var random = SplitMix64(seed: UInt64(size))
     var result: [Piece] = []
     var offset = 0
     while offset < size {
-      let eighths = Int(random.next() % 8) + 1
-      let bytes = min(max(1, longest * eighths / 8), size - offset)
+      let chance = random.nextUnit()
+      let share = 0.2 + 0.8 * chance * chance * chance * chance
+      var bytes = min(max(1, Int(Double(longest) * share)), size - offset)
+      // A scrap at the end is no piece of its own.
+      if size - offset <= longest, size - offset - bytes < longest / 5 { bytes = size - offset }
       result.append(Piece(offset: offset, bytes: bytes))
       offset += bytes
     }

@@ -23,7 +23,9 @@ import Testing
     text.ranges(of: part).count
   }
 
-  private func part(of text: some StringProtocol, from start: String, to end: String) -> Substring? {
+  private func part(
+    of text: some StringProtocol, from start: String, to end: String
+  ) -> Substring? {
     let text = Substring(text)
     guard let first = text.firstRange(of: start) else { return nil }
     let rest = text[first.upperBound...]

@@ -4,7 +4,7 @@
 /// A main thread that is made up: frames, input and pieces on a clock that is a number.
 ///
 /// It serves what is due in a fixed order, a frame before input before a piece, and asks a rule
-/// whether a piece may run. Good enough for pictures and figures; it says nothing about the library.
+/// whether a piece may run. Good for pictures and figures; it says nothing about the library.
 struct SyntheticRun {
   var frameCost: Nanoseconds = 4_000_000
   var inputCost: Nanoseconds = 300_000

@@ -15,7 +15,8 @@ import Testing
   }
 
   @Test func `Without a verb it says which there are and exits with 2`() async {
-    let result = await #expect(processExitsWith: .exitCode(2), observing: [\.standardErrorContent]) {
+    let result = await #expect(processExitsWith: .exitCode(2), observing: [\.standardErrorContent])
+    {
       exit(await Verb.run([]))
     }
     #expect(standardError(result).contains("usage: lull VERB"))
@@ -44,7 +45,8 @@ import Testing
   }
 
   @Test func `A misspelt verb is told what was meant`() async {
-    let result = await #expect(processExitsWith: .exitCode(2), observing: [\.standardErrorContent]) {
+    let result = await #expect(processExitsWith: .exitCode(2), observing: [\.standardErrorContent])
+    {
       exit(await Verb.run(["dmeo"]))
     }
     #expect(
@@ -53,7 +55,8 @@ import Testing
   }
 
   @Test func `A wrong option exits with 2 and says where to read`() async {
-    let result = await #expect(processExitsWith: .exitCode(2), observing: [\.standardErrorContent]) {
+    let result = await #expect(processExitsWith: .exitCode(2), observing: [\.standardErrorContent])
+    {
       exit(await Verb.run(["demo", "--jsn"]))
     }
     #expect(
@@ -62,7 +65,8 @@ import Testing
   }
 
   @Test func `A path that is not there exits with 1 and says so`() async {
-    let result = await #expect(processExitsWith: .exitCode(1), observing: [\.standardErrorContent]) {
+    let result = await #expect(processExitsWith: .exitCode(1), observing: [\.standardErrorContent])
+    {
       exit(await Verb.run(["demo", "/no/such/folder"]))
     }
     #expect(
@@ -70,7 +74,8 @@ import Testing
   }
 
   @Test func `A page that cannot be written is said before anything is run`() async {
-    let result = await #expect(processExitsWith: .exitCode(1), observing: [\.standardErrorContent]) {
+    let result = await #expect(processExitsWith: .exitCode(1), observing: [\.standardErrorContent])
+    {
       exit(await Verb.run(["demo", "--html", "/no/such/folder/page.html"]))
     }
     #expect(

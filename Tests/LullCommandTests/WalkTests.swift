@@ -68,7 +68,8 @@ import Testing
   @Test func `What is neither a file nor a folder is refused by name`() throws {
     let folder = try TemporaryFolder()
     try folder.makeFIFO("pipe")
-    #expect(message("\(folder.path)/pipe") == "\(folder.path)/pipe is a FIFO; name a folder or a file")
+    let pipe = "\(folder.path)/pipe"
+    #expect(message(pipe) == "\(pipe) is a FIFO; name a folder or a file")
     #expect(message("/dev/null") == "/dev/null is a device; name a folder or a file")
     #expect(message("/no/such") == "/no/such: No such file or directory")
   }

@@ -4,8 +4,8 @@ import Lull
 /// What the better event loops do: before each piece the kernel is asked whether anything is ready,
 /// and a piece runs only when nothing is.
 ///
-/// Input is then met at once, and a frame that is already due. But it knows of no frame that is about
-/// to be due, and so a piece that was begun just before one makes it late.
+/// Input is then met at once, and so is a frame that is already due. But it knows of no frame to
+/// come, and a piece that is begun just before one makes it late.
 struct KernelOnly: Strategy {
   let name = "kernel-only"
   let summary = "asks the kernel before each piece, knows no frames to come"

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 import Lull
 
-/// The classic technique: an observer runs a piece each time the loop is about to wait, and at exit.
+/// The classic technique: an observer runs a piece when the loop is about to wait, and at its exit.
 ///
 /// This is its best form. The loop is woken after each piece; as it is usually written nothing does
-/// that, and the next piece waits for the next frame or event: most of the work would still be there
-/// when the run is over. Its flaw remains: about to wait is not idle, and the piece runs although a
+/// that, the next piece waits for the next frame or event, and most of the work would be left when
+/// the run is over. Its flaw remains: about to wait is not idle, and the piece runs although a
 /// frame may be due in a moment.
 struct OnePerPass: Strategy {
   let name = "one-per-pass"
