@@ -51,23 +51,23 @@ enum Demo {
     return results
   }
 
+  /// The figures first: they are not lost when the page cannot be written.
   private static func report(_ results: Results) throws(Failure) {
-    if let page = results.options.page {
-      let file = try openPage(page)
-      do throws(SystemError) {
-        try file.truncate()
-        try file.write(Page(results: results).html)
-      } catch {
-        throw Failure(message: "\(page): \(error)")
-      }
-    }
     if results.options.json {
       say(results.json.text + "\n")
       for note in results.notes { say("lull demo: \(note)\n", to: STDERR_FILENO) }
     } else {
       say(Report(results: results, style: .standardOutput()).text)
-      if let page = results.options.page { say("\nThe page is \(page).\n") }
     }
+    guard let page = results.options.page else { return }
+    let file = try openPage(page)
+    do throws(SystemError) {
+      try file.truncate()
+      try file.write(Page(results: results).html)
+    } catch {
+      throw Failure(message: "\(page): \(error)")
+    }
+    if !results.options.json { say("\nThe page is \(page).\n") }
   }
 
   private static func openPage(_ path: String) throws(Failure) -> Descriptor {

@@ -41,7 +41,7 @@ struct LeftOut: Equatable, Sendable {
 
   mutating func add(_ reason: Reason, _ path: String, count: Int = 1, because cause: String? = nil)
   {
-    let example = cause.map { "\(path): \($0)" } ?? path
+    let example = cause.map { "\(path.printable): \($0)" } ?? path.printable
     entries[reason, default: Entry(example: example)].count += count
   }
 

@@ -46,11 +46,15 @@ struct Results: Sendable {
 
   /// What was done, in the words that stand above the table and the picture.
   var headline: String {
-    let pieces = workload.pieces.count
-    return "\(grouped(workload.files.count)) \(workload.files.count == 1 ? "file" : "files") of "
-      + "\(workload.path), \(megabytes(workload.bytes)), in \(grouped(pieces)) "
-      + "\(pieces == 1 ? "piece" : "pieces"): "
-      + "\(decimal(milliseconds(workload.workTime) / 1000, places: 2)) s of work."
+    func count(_ number: Int, _ name: String) -> String {
+      "\(grouped(number)) \(name)\(number == 1 ? "" : "s")"
+    }
+    let path = workload.path.printable
+    let isFile = workload.files == [workload.path]
+    let time = milliseconds(workload.workTime)
+    return (isFile ? path : "\(count(workload.files.count, "file")) of \(path)")
+      + ", \(megabytes(workload.bytes)), in \(count(workload.pieces.count, "piece")): "
+      + (time < 100 ? "\(short(time)) ms" : "\(decimal(time / 1000, places: 2)) s") + " of work."
   }
 
   /// What the work found, so that it can be seen to be work.

@@ -45,7 +45,7 @@ enum PageStyle {
     .head h2 { font-size: 16.5px; white-space: nowrap; }
     .head p { color: var(--faint); font-size: 13.5px; flex: 1; }
     dl {
-      display: grid; grid-template-columns: repeat(4, 104px); text-align: right;
+      display: grid; grid-template-columns: 104px 100px 128px 104px; text-align: right;
       font-variant-numeric: tabular-nums;
     }
     dt { color: var(--faint); font-size: 11.5px; line-height: 1.2; }
@@ -72,7 +72,7 @@ enum PageStyle {
     .axis {
       position: relative; height: 20px; margin: -2px 17px 0; color: var(--faint); font-size: 12px;
     }
-    .axis span { position: absolute; transform: translateX(-50%); }
+    .axis span { position: absolute; transform: translateX(-50%); white-space: nowrap; }
     .hint { margin: 14px 0 20px; font-size: 13.5px; }
     .script { display: none; }
     .wide { overflow-x: auto; margin-bottom: 18px; }

@@ -37,7 +37,7 @@ struct Report {
 
   private static let columns: [Column] = [
     Column(
-      head: ("late", "frames"), width: 9, value: { "\($0.lateFrames)/\($0.frames)" },
+      head: ("late", "frames"), width: 8, value: { "\($0.lateFrames)/\($0.frames)" },
       isBad: { $0.lateFrames > 0 }),
     Column(
       head: ("in the", "way"), width: 7, value: { "\($0.piecesInTheWay)" },
@@ -60,7 +60,7 @@ struct Report {
       value: { $0.freeTimeUsed.map(percent) ?? "–" }),
   ]
 
-  private static let nameWidth = 12
+  private static let nameWidth = 13
 
   private var table: String {
     var lines = [
@@ -150,9 +150,10 @@ struct Report {
 extension Timeline {
   /// A short time that tells most: a little after the work was handed over, from a due time on.
   func closeUp(frames: Int) -> Stretch {
-    let wanted = (workGiven ?? firstDue + Demo.calm) + 10 * period
+    let given = workGiven ?? firstDue + Demo.calm
+    // Where there is little work, all of it.
+    let wanted = given + min(10 * period, ((workDone ?? end) - given) / 4)
     let steps = max(0, (wanted - firstDue) / max(1, period))
-    // Half a millisecond of room, so that a frame's beginning can be seen to be on the line.
     let start = firstDue + steps * period
     return Stretch(start: start, end: start + Nanoseconds(frames) * period)
   }

@@ -57,6 +57,15 @@ struct Style: Equatable, Sendable {
   }
 }
 
+extension String {
+  /// Without control characters: a file's name may hold any, and a terminal obeys them.
+  var printable: String {
+    String(
+      String.UnicodeScalarView(
+        unicodeScalars.map { $0.value < 0x20 || $0.value == 0x7F ? "?" : $0 }))
+  }
+}
+
 /// A character of a picture.
 struct Cell: Equatable, Sendable {
   var glyph: Character

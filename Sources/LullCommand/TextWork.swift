@@ -71,7 +71,10 @@ struct TextWork {
 
   /// What is no UTF-8 or has no break is no word of a language: it is told from the others by
   /// nothing, so that binary data costs no more time and memory than text.
+  ///
+  /// Nor is a single letter: in code and tables it would be the most frequent of all.
   private mutating func see(_ word: Span<UInt8>) {
+    guard word.count > 1 else { return }
     if word.count <= 64, let text = try? UTF8Span(validating: word) {
       counts[String(copying: text), default: 0] += 1
     } else {

@@ -147,9 +147,9 @@ private struct MadeUpTrial: PieceTrial {
   }
 
   @Test func `What is no text is counted as one`() {
-    let tally = read([0xC3, 0x28, 0xFF, 0xFE, 0x20, 0x61])
-    #expect(tally.words == 3)
-    #expect(tally.frequent == ["a": 1])
+    let tally = read([0xC3, 0x28, 0xFF, 0xFE, 0x20, 0x61, 0x62, 0x20, 0x61])
+    #expect(tally.words == 4)
+    #expect(tally.frequent == ["ab": 1])
     #expect(read(Array(repeating: 0x61, count: 1000)).frequent == [:])
   }
 
