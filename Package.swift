@@ -42,6 +42,9 @@ let package = Package(
     .executableTarget(
       name: "MainThreadProbe", dependencies: ["Lull", "CTestSupport"], path: "Tests/MainThreadProbe",
       cSettings: gnu, swiftSettings: strict),
+    .testTarget(
+      name: "LullCommandTests", dependencies: ["LullCommand"], cSettings: gnu,
+      swiftSettings: strict),
 
     // The real CFRunLoop as an oracle: programs, a model of what they do, and a child process that
     // runs them on Foundation's run loop in virtual time. Nothing that ships links these.
