@@ -48,7 +48,8 @@ extension Loop {
   public func add(_ source: DescriptorSource, to mode: Mode = .default) throws(DescriptorError) {
     do {
       if isCurrent {
-        guard claim(source) else { return }
+        readMail()
+        guard !state.value.isOver, claim(source) else { return }
         try admit(source, to: mode)
       } else {
         try poller.prepare(source.descriptor)
@@ -61,7 +62,7 @@ extension Loop {
 
   private func addItem(_ item: Item, to mode: Mode) {
     guard claim(item) else { return }
-    guard submit(.add(item, mode)) else { return item.unclaim(from: thread) }
+    guard submit(.add(item, mode)) else { return item.unclaim(from: self) }
   }
 
   /// Takes an item for this loop; false if it is invalid, or nothing can be added any more.
@@ -146,13 +147,16 @@ extension Loop {
   func admit(_ item: Item, to mode: Mode) throws(SystemError) {
     if item.slot < 0 { item.slot = state.value.items.insert(item) }
     if item.membership.modes == 0 { item.membership.sequence = state.value.nextSequence() }
+    let before = item.membership
     do {
       guard mode == .common else { return try join(item, state.value.modes.index(of: mode)) }
-      item.membership.isCommon = true
+      item.membership.joinCommon(state.value.nextSequence())
       for index in state.value.modes.common { try join(item, index) }
     } catch {
-      if mode == .common { item.membership.isCommon = false }
-      for index in state.value.modes.modes(of: item.membership.modes) where mode == .common {
+      // All or nothing: it stays where it was before.
+      item.membership.commonSince = before.commonSince
+      for index in state.value.modes.modes(of: item.membership.modes)
+      where !state.value.modes.contains(index, in: before.modes) {
         leave(item, index)
       }
       releaseIfUnused(item)
@@ -200,7 +204,7 @@ extension Loop {
     guard item.membership.isEmpty else { return }
     state.value.items.remove(item.slot)
     item.slot = -1
-    item.unclaim(from: thread)
+    item.unclaim(from: self)
   }
 
   func dismiss(_ item: Item, from mode: Mode) {
@@ -208,7 +212,7 @@ extension Loop {
     guard item.isAtHome, item.loop === self, item.slot >= 0 else { return }
     if mode == .common {
       guard item.membership.isCommon else { return }
-      item.membership.isCommon = false
+      item.membership.commonSince = 0
       for index in state.value.modes.common { leave(item, index) }
     } else if let index = state.value.modes.existing(mode) {
       leave(item, index)
@@ -220,11 +224,11 @@ extension Loop {
   func retire(_ item: Item) {
     guard item.isAtHome, item.loop === self else { return }
     if item.slot >= 0 {
-      item.membership.isCommon = false
+      item.membership.commonSince = 0
       for index in state.value.modes.modes(of: item.membership.modes) { leave(item, index) }
       releaseIfUnused(item)
     } else {
-      item.unclaim(from: thread)
+      item.unclaim(from: self)
     }
     item.release()
   }
@@ -234,7 +238,7 @@ extension Loop {
     if case .descriptor(let source) = item.kind { poller.unwatch(source.descriptor) }
     item.membership = Membership()
     item.slot = -1
-    item.unclaim(from: thread)
+    item.unclaim(from: self)
   }
 
   func makeCommon(_ mode: Mode) {
@@ -242,13 +246,11 @@ extension Loop {
     let index = state.value.modes.index(of: mode)
     guard !state.value.modes[index].isCommon else { return }
     state.value.modes[index].isCommon = true
-    // In the order they were added, sources and the rest together.
-    var joining: [(UInt64, Item)] = state.value.items.inOrder.filter { $0.membership.isCommon }
-      .map { ($0.membership.sequence, $0) }
-    for seat in state.value.seats.values where seat.membership.isCommon {
-      joining.append((seat.membership.sequence, seat.source))
-    }
-    for (_, item) in joining.sorted(by: { $0.0 < $1.0 }) where item.isValid {
+    // In the order they became common, sources and the rest together.
+    let items = state.value.items.all.map { ($0.membership.commonSince, $0) }
+    let sources = state.value.seats.values.map { ($0.membership.commonSince, $0.source as Item) }
+    for (since, item) in (items + sources).sorted(by: { $0.0 < $1.0 })
+    where since > 0 && item.isValid {
       if case .source(let source) = item.kind {
         if let seat = state.value.seats[ObjectIdentifier(source)] { join(seat, index) }
       } else {

@@ -68,7 +68,10 @@ extension Loop {
     guard !state.value.blocks.isEmpty else { return }
     let name = state.value.modes[mode].mode
     var rest: [Block] = []
-    for block in state.value.blocks.detach() {
+    var waiting = state.value.blocks.detach()
+    waiting.reverse()
+    // Each is let go as soon as it ran, with all that it holds.
+    while let block = waiting.popLast() {
       // Asked each time: an earlier block may have made the mode common.
       if block.runs(in: name, isCommon: state.value.modes[mode].isCommon) {
         call(.block) { block.body() }
@@ -114,8 +117,11 @@ extension Loop {
     if !ready.isEmpty { return }
     if mustNotSleep(run, seen) { return look(run, into: &ready) }
     widenIfModeChanged(run.mode)
-    let deadline = min(run.limit, next, nextWake(in: run.mode))
-    poller.setContinuousDeadline(nextContinuousWake(in: run.mode))
+    var deadline = min(run.limit, next, nextWake(in: run.mode))
+    let continuous = nextContinuousWake(in: run.mode)
+    poller.setContinuousDeadline(continuous)
+    // The kernel reports that clock's timer once, and a look since may have had the report.
+    if continuous != .max, continuous <= poller.continuousNow { deadline = .min }
     record(.waitBegins(deadline: deadline == .max ? nil : Instant(nanoseconds: deadline)))
 
     // Either we see what another thread posted before this line, or it sees that we sleep.

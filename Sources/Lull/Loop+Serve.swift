@@ -74,6 +74,7 @@ extension Loop {
   private func fire(_ timer: Timer) {
     guard let handler = timer.handler else { return }
     let served = timer.deadline.load(ordering: .relaxed)
+    let date = timer.date.load(ordering: .relaxed)
     state.value.timers.remove(timer.slot)
     timer.isFiring = true
     state.value.firing.append(timer)
@@ -83,10 +84,15 @@ extension Loop {
     if timer.intervalNanoseconds == 0 { timer.invalidate() }
     guard timer.isValid else { return }
     // A later date set meanwhile is honoured; otherwise the grid goes on.
-    if timer.deadline.load(ordering: .relaxed) <= served {
+    let deadline = timer.deadline.load(ordering: .relaxed)
+    if deadline <= served {
       let next = timer.gridDate(after: now(on: timer.base))
-      timer.deadline.store(next, ordering: .relaxed)
-      timer.date.store(next, ordering: .relaxed)
+      // Exchanged, not stored: another thread may be setting it right now.
+      if timer.deadline.compareExchange(expected: deadline, desired: next, ordering: .relaxed)
+        .exchanged
+      {
+        _ = timer.date.compareExchange(expected: date, desired: next, ordering: .relaxed)
+      }
     }
     if timer.isAtHome, timer.loop === self { queue(timer) }
   }

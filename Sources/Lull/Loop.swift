@@ -95,13 +95,17 @@ public final class Loop: @unchecked Sendable {  // `state` belongs to `thread`, 
     return loop
   }
 
-  /// The calling thread's loop when it lives on virtual time.
-  static var virtual: Loop? {
+  /// Who tells the time on the calling thread, when it is not the kernel.
+  static var virtualClock: (any Poller)? {
     guard virtualLoops.load(ordering: .relaxed) > 0 else { return nil }
+    if let clock = clockOfScript { return clock }
     guard let loop = ThreadLoop.current, loop.isVirtual else { return nil }
-    return loop
+    return loop.poller
   }
   private static let virtualLoops = Atomic<Int>(0)
+
+  /// The clock of a thread that acts on a loop's virtual time and has no loop itself.
+  @TaskLocal package static var clockOfScript: (any Poller)?
 
   /// Gives the calling thread, which must have none, a loop on a back end of its own.
   package static func makeCurrent(on poller: any Poller, asMain: Bool = false) -> Loop {
