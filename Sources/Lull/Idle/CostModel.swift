@@ -34,13 +34,16 @@ package struct CostModel {
   package mutating func learn(_ duration: Int64, weight: Int) {
     let own = CostModel.weightClass(weight)
     while classes.count <= own { classes.append(nil) }
-    let perUnit = max(0, duration) * CostModel.unit / Int64(max(1, weight))
+    let held = min(max(0, duration), CostModel.longest)
+    let perUnit = held * CostModel.unit / Int64(max(1, weight))
     if classes[own] == nil { classes[own] = Histogram() }
     classes[own]!.add(perUnit)
   }
 
   /// Costs of a unit are kept in 1/1024 ns, since a byte may cost a fraction of one.
   private static let unit: Int64 = 1024
+  /// 52 days, so that no product overflows.
+  private static let longest: Int64 = 1 << 52
 
   private func scaled(_ perUnit: Int64, _ weight: Int) -> Int64 {
     let (product, overflow) = perUnit.multipliedReportingOverflow(by: Int64(max(1, weight)))
