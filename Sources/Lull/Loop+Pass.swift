@@ -16,6 +16,7 @@ extension Loop {
     if performed { runBlocks(in: run.mode) }
 
     var ready: [ReadyEvent] = []
+    var runs = state.value.runs
     if performed || run.isPoll || isEmpty(run.mode) {
       if performed { giveOverdueIdleShare(run) }
       look(run, into: &ready)  // 5
@@ -23,10 +24,11 @@ extension Loop {
       notify(.beforeWaiting, in: run.mode)  // 6
       let next = giveIdleShare(run, seen, into: &ready)  // 7
       wait(run, seen, until: next, into: &ready)  // 8
+      runs = state.value.runs
       notify(.afterWaiting, in: run.mode)  // 9
     }
 
-    let served = serve(run, ready)  // 10
+    let served = serve(run, ready, asOf: runs)  // 10
     runBlocks(in: run.mode)  // 11
     return verdict(run, handled: performed || served)  // 12
   }
@@ -66,7 +68,10 @@ extension Loop {
     guard !state.value.blocks.isEmpty else { return }
     let name = state.value.modes[mode].mode
     var rest: [Block] = []
-    for block in state.value.blocks.detach() {
+    var waiting = state.value.blocks.detach()
+    waiting.reverse()
+    // Each is let go as soon as it ran, with all that it holds.
+    while let block = waiting.popLast() {
       // Asked each time: an earlier block may have made the mode common.
       if block.runs(in: name, isCommon: state.value.modes[mode].isCommon) {
         call(.block) { block.body() }
@@ -85,9 +90,9 @@ extension Loop {
     let due = state.value.signals.due(in: run.mode, of: state.value.modes)
     for signal in due {
       let source = signal.seat.source
-      guard signal.isLive,
-        state.value.modes.contains(run.mode, in: signal.seat.membership.modes),
-        let handler = source.calls?.perform, source.take(signal.sequence)
+      // Any signal will do: a nested run may have performed this one and left another.
+      guard source.isValid, state.value.modes.contains(run.mode, in: signal.seat.membership.modes),
+        let handler = source.calls?.perform, source.takeSignal()
       else { continue }
       call(.source(source)) { handler(source) }
       performed = true
@@ -112,13 +117,17 @@ extension Loop {
     if !ready.isEmpty { return }
     if mustNotSleep(run, seen) { return look(run, into: &ready) }
     widenIfModeChanged(run.mode)
-    let deadline = min(run.limit, next, nextWake(in: run.mode))
-    poller.setContinuousDeadline(nextContinuousWake(in: run.mode))
+    var deadline = min(run.limit, next, nextWake(in: run.mode))
+    let continuous = nextContinuousWake(in: run.mode)
+    poller.setContinuousDeadline(continuous)
+    // The kernel reports that clock's timer once, and a look since may have had the report.
+    if continuous != .max, continuous <= poller.continuousNow { deadline = .min }
     record(.waitBegins(deadline: deadline == .max ? nil : Instant(nanoseconds: deadline)))
 
     // Either we see what another thread posted before this line, or it sees that we sleep.
     sleeping.store(true, ordering: .sequentiallyConsistent)
-    let late = mail.isPending || wakes.load(ordering: .sequentiallyConsistent) != seen
+    let late =
+      mail.isPending || wakes.load(ordering: .sequentiallyConsistent) != seen || isStopped(run)
     poller.wait(until: late ? .min : deadline, into: &ready)
     sleeping.store(false, ordering: .sequentiallyConsistent)
 

@@ -59,7 +59,7 @@ extension Loop {
     readMail()
     guard mode != .common else { return .finished }
     let index = state.value.modes.index(of: mode)
-    guard !isEmpty(index) else { return .finished }
+    guard state.value.modes[index].exists, !isEmpty(index) else { return .finished }
 
     let outer = state.value.mode
     let run = Activation(

@@ -10,15 +10,15 @@ extension Loop {
     if state.value.seats.updateValue(seat, forKey: ObjectIdentifier(source)) == nil {
       seat.membership = Membership(sequence: state.value.nextSequence())
     }
+    // Signalled before it came: known here from now on, also to a run in its schedule handler.
     let signal = source.signalSequence
-    let wasOut = seat.membership.modes == 0
+    if signal != 0, seat.membership.modes == 0 { state.value.signals.append(seat, signal) }
     if mode == .common {
-      seat.membership.isCommon = true
+      seat.membership.joinCommon(state.value.nextSequence())
       for index in state.value.modes.common { join(seat, index) }
     } else {
       join(seat, state.value.modes.index(of: mode))
     }
-    if signal != 0, wasOut { state.value.signals.append(seat, signal) }
   }
 
   func join(_ seat: Seat, _ mode: ModeTable.Index) {
@@ -41,9 +41,10 @@ extension Loop {
   }
 
   private func releaseIfUnused(_ seat: Seat) {
-    guard seat.membership.isEmpty,
-      state.value.seats.removeValue(forKey: ObjectIdentifier(seat.source)) != nil
-    else { return }
+    // A cancel handler may have added the source again, to a seat of its own.
+    let id = ObjectIdentifier(seat.source)
+    guard seat.membership.isEmpty, state.value.seats[id] === seat else { return }
+    state.value.seats[id] = nil
     seat.source.leave(seat)
   }
 
@@ -51,7 +52,7 @@ extension Loop {
     guard let seat = state.value.seats[ObjectIdentifier(source)] else { return }
     if mode == .common {
       guard seat.membership.isCommon else { return }
-      seat.membership.isCommon = false
+      seat.membership.commonSince = 0
       for index in state.value.modes.common { leave(seat, index) }
     } else if let index = state.value.modes.existing(mode) {
       leave(seat, index)
@@ -61,7 +62,7 @@ extension Loop {
 
   /// An invalid source leaves this loop.
   func retire(_ seat: Seat) {
-    seat.membership.isCommon = false
+    seat.membership.commonSince = 0
     for index in state.value.modes.modes(of: seat.membership.modes) { leave(seat, index) }
     releaseIfUnused(seat)
     seat.source.leave(seat)

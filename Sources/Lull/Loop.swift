@@ -21,8 +21,8 @@ internal import Synchronization
 ///
 /// Start reading at `Loop+Pass.swift`: one pass is one function.
 ///
-/// > Threads: adding, removing, signalling, ``perform(in:_:)``, ``stop()`` and ``wakeUp()`` may be
-/// > called from any thread; runs and questions about contents only from the loop's own, and trap
+/// > Threads: adding, removing, signalling, ``perform(in:_:)-(Loop.Mode,_)``, ``stop()`` and
+/// > ``wakeUp()`` may be called from any thread; runs and questions about contents only from the loop's own, and trap
 /// > elsewhere.
 public final class Loop: @unchecked Sendable {  // `state` belongs to `thread`, the rest is atomic
   /// The word of the one thread that may touch `state`.
@@ -55,8 +55,8 @@ public final class Loop: @unchecked Sendable {  // `state` belongs to `thread`, 
     for mode in modes {
       let index = state.value.modes.index(of: mode)
       state.value.modes[index].isCommon = true
+      state.value.modes.create(index)
     }
-    state.value.modes.create(0)
   }
 
   // MARK: The loop of a thread
@@ -66,7 +66,17 @@ public final class Loop: @unchecked Sendable {  // `state` belongs to `thread`, 
   /// It runs when the main thread's code runs it. An `async` main function leaves the main thread on
   /// Linux: give the program a synchronous one.
   public static let main = MainLoop(
-    loop: Loop(thread: lull_main_thread(), isMain: true, poller: EpollPoller()))
+    loop: Loop(thread: mainThread, isMain: true, poller: EpollPoller()))
+
+  private static var mainThread: UInt {
+    let thread = lull_main_thread()
+    if thread != 0 { return thread }
+    // Loaded late, into a running program, on another thread: the main thread has to come by itself.
+    precondition(
+      lull_is_main_thread(),
+      "Lull was loaded on another thread than the main one; use Loop.main on the main thread first")
+    return currentThread
+  }
 
   /// The calling thread's loop, made if it has none yet. Never fails, even without descriptors.
   ///
@@ -77,20 +87,25 @@ public final class Loop: @unchecked Sendable {  // `state` belongs to `thread`, 
   )
   public static var current: Loop {
     if let loop = ThreadLoop.current { return loop }
-    let isMain = currentThread == lull_main_thread()
+    let isMain =
+      currentThread == lull_main_thread() || (lull_main_thread() == 0 && lull_is_main_thread())
     let loop =
       isMain ? main.loop : Loop(thread: currentThread, isMain: false, poller: EpollPoller())
     ThreadLoop.set(loop)
     return loop
   }
 
-  /// The calling thread's loop when it lives on virtual time.
-  static var virtual: Loop? {
+  /// Who tells the time on the calling thread, when it is not the kernel.
+  static var virtualClock: (any Poller)? {
     guard virtualLoops.load(ordering: .relaxed) > 0 else { return nil }
+    if let clock = clockOfScript { return clock }
     guard let loop = ThreadLoop.current, loop.isVirtual else { return nil }
-    return loop
+    return loop.poller
   }
   private static let virtualLoops = Atomic<Int>(0)
+
+  /// The clock of a thread that acts on a loop's virtual time and has no loop itself.
+  @TaskLocal package static var clockOfScript: (any Poller)?
 
   /// Gives the calling thread, which must have none, a loop on a back end of its own.
   package static func makeCurrent(on poller: any Poller, asMain: Bool = false) -> Loop {
@@ -122,7 +137,7 @@ public final class Loop: @unchecked Sendable {  // `state` belongs to `thread`, 
   public func stop() {
     let level = max(1, level.load(ordering: .sequentiallyConsistent))
     stops.bitwiseOr(Loop.stopBit(of: level), ordering: .sequentiallyConsistent)
-    wakeUp()
+    wakeIfSleeping()
   }
 
   static func stopBit(of level: Int) -> UInt64 { 1 << UInt64(min(level, 64) - 1) }

@@ -11,13 +11,15 @@ public import Lull
 /// - Parameters:
 ///   - commonModes: What the common modes are; on the main loop that would be default, modal panel
 ///     and event tracking.
+///   - clockGranularity: The steps of a coarse clock: it reads the last one, and waits end with one.
 ///   - body: What to do there. What it throws is thrown here.
 public func withVirtualLoop<Result, Failure: Error>(
-  commonModes: [Loop.Mode] = [.default],
+  commonModes: [Loop.Mode] = [.default], clockGranularity: Duration = .nanoseconds(1),
   _ body: (Loop, VirtualTime) throws(Failure) -> Result
 ) throws(Failure) -> Result {
   try onNewThread { () throws(Failure) -> Result in
-    let poller = VirtualPoller()
+    let granularity = Loop.Instant(nanoseconds: 0).advanced(by: clockGranularity).nanoseconds
+    let poller = VirtualPoller(granularity: granularity)
     let loop = Loop.makeCurrent(on: poller)
     for mode in commonModes where mode != .default { loop.addCommonMode(mode) }
     return try body(loop, VirtualTime(poller: poller))

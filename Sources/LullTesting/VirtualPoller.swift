@@ -11,7 +11,16 @@ final class VirtualPoller: @unchecked Sendable {  // `state` guarded by `lock`
   private var state = State()
   private let woken = Atomic<Bool>(false)
 
+  /// The clock's steps: it reads the last one, and waits end with one, as without fine timers.
+  private let granularity: Int64
+
+  init(granularity: Int64 = 1) {
+    precondition(granularity > 0, "a clock needs steps above zero to get on")
+    self.granularity = granularity
+  }
+
   private struct State {
+    /// What passed, whatever the clock reads.
     var now: Int64 = 0
     var suspended: Int64 = 0
     var continuousDeadline = Int64.max
@@ -37,8 +46,10 @@ final class VirtualPoller: @unchecked Sendable {  // `state` guarded by `lock`
 
   // MARK: For tests
 
+  var elapsed: Int64 { lock.withLock { state.now } }
+
   func advance(to end: Int64) {
-    while let step = takeStep(until: end) { onAnotherThread(step.action) }
+    while let step = takeStep(until: end) { act(step) }
     lock.withLock { state.now = max(state.now, end) }
   }
 
@@ -72,6 +83,11 @@ final class VirtualPoller: @unchecked Sendable {  // `state` guarded by `lock`
 
   var counts: (waits: Int, sleeps: Int) { lock.withLock { (state.waits, state.sleeps) } }
 
+  /// What is made there, such as a timer, lives on this virtual time too.
+  private func act(_ step: Step) {
+    onAnotherThread { Loop.$clockOfScript.withValue(self, operation: step.action) }
+  }
+
   private func takeStep(until end: Int64) -> Step? {
     lock.withLock {
       guard let first = state.script.first, first.at <= end else { return nil }
@@ -82,8 +98,8 @@ final class VirtualPoller: @unchecked Sendable {  // `state` guarded by `lock`
 }
 
 extension VirtualPoller: Poller {
-  var now: Int64 { lock.withLock { state.now } }
-  var continuousNow: Int64 { lock.withLock { state.now + state.suspended } }
+  var now: Int64 { lock.withLock { state.now } / granularity * granularity }
+  var continuousNow: Int64 { now + lock.withLock { state.suspended } }
   var watchesNothing: Bool { lock.withLock { state.watched.isEmpty } }
 
   func prepare(_ descriptor: CInt) throws(SystemError) {
@@ -113,7 +129,7 @@ extension VirtualPoller: Poller {
 
   func wait(until deadline: Int64, into ready: inout [ReadyEvent]) {
     lock.withLock { state.waits += 1 }
-    let began = now
+    let began = elapsed
     while true {
       collect(into: &ready)
       let isOver = woken.exchange(false, ordering: .sequentiallyConsistent) || !ready.isEmpty
@@ -124,17 +140,24 @@ extension VirtualPoller: Poller {
         return min(deadline, continuous)
       }
       if due <= now { break }
-      if let step = takeStep(until: due) {
-        onAnotherThread(step.action)
+      let end = nextStep(of: due)
+      if let step = takeStep(until: end) {
+        act(step)
       } else {
         guard due != .max else {
           asleepForEver()
           continue
         }
-        lock.withLock { state.now = max(state.now, due) }
+        lock.withLock { state.now = max(state.now, end) }
       }
     }
-    if now > began { lock.withLock { state.sleeps += 1 } }
+    if elapsed > began { lock.withLock { state.sleeps += 1 } }
+  }
+
+  /// The first moment at which the clock reads `time` or more.
+  private func nextStep(of time: Int64) -> Int64 {
+    guard granularity > 1, time < .max - granularity else { return time }
+    return (time + granularity - 1) / granularity * granularity
   }
 
   private func collect(into ready: inout [ReadyEvent]) {

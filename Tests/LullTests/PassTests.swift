@@ -5,11 +5,6 @@ import LullTesting
 import Testing
 
 @Suite struct `A pass` {
-  /// Observers that draw every activity into the timeline.
-  private func drawActivities(on loop: Loop, in mode: Loop.Mode = .default, _ timeline: Timeline) {
-    loop.observe(.all, in: mode) { _, activity in timeline.mark("\(activity)") }
-  }
-
   @Test func `sleeps until a timer is due and fires it`() {
     withVirtualLoop { loop, _ in
       let timeline = Timeline(of: loop)
@@ -22,7 +17,7 @@ import Testing
   @Test func `shows its activities in CFRunLoop's order`() {
     withVirtualLoop { loop, _ in
       let timeline = Timeline(of: loop)
-      drawActivities(on: loop, timeline)
+      loop.drawActivities(timeline)
       loop.schedule(after: .milliseconds(5)) { _ in timeline.mark("tick") }
       #expect(loop.run() == .finished)
       #expect(
@@ -34,7 +29,7 @@ import Testing
   @Test func `that performed a source does not sleep, and looks at what is due`() {
     withVirtualLoop { loop, _ in
       let timeline = Timeline(of: loop)
-      drawActivities(on: loop, timeline)
+      loop.drawActivities(timeline)
       let source = Loop.Source { _ in timeline.mark("source") }
       loop.add(source)
       source.signal()
@@ -79,6 +74,168 @@ import Testing
         timeline.text
           == "p0 +3 p1 +3 p2 +3 sleep +1 wake frame +2 p3 +3 p4 +3 sleep +2 wake frame +2 p5 +3 "
           + "sleep +5 wake frame +2 sleep +8 wake frame +2 sleep +8 wake frame")
+    }
+  }
+
+  // MARK: Passes that do not wait
+
+  // swift-corelibs-foundation#4435, #2544
+  @Test(arguments: [Duration.zero, .seconds(-1), .nanoseconds(Int64.min)])
+  func `is the only one of a run without time, and does not wait`(limit: Duration) {
+    withVirtualLoop { loop, time in
+      let timeline = Timeline(of: loop)
+      loop.drawActivities(timeline)
+      loop.keepAlive()
+      #expect(loop.run(in: .default, for: limit) == .timedOut)
+      #expect(timeline.text == "entry beforeTimers beforeSources exit")
+      for _ in 0..<1000 { #expect(loop.run(in: .default, for: limit) == .timedOut) }
+      #expect(time.now == at(0))
+    }
+  }
+
+  @Test(arguments: [Loop.Instant.distantPast, Loop.Instant(nanoseconds: -1), at(0)])
+  func `is the only one of a run until a moment that has passed`(limit: Loop.Instant) {
+    withVirtualLoop { loop, time in
+      loop.keepAlive()
+      for _ in 0..<1000 { #expect(loop.run(in: .default, until: limit) == .timedOut) }
+      #expect(time.now == at(0))
+    }
+  }
+
+  // swift-corelibs-foundation#4435
+  @Test func `of a run with a microsecond waits for a microsecond`() {
+    withVirtualLoop { loop, time in
+      loop.keepAlive()
+      for _ in 0..<1000 {
+        #expect(loop.run(in: .default, for: .microseconds(1)) == .timedOut)
+      }
+      #expect(time.now == at(1))
+    }
+  }
+
+  @Test func `that does not wait serves what is due and what is ready, timers first`() throws {
+    try withVirtualLoop { loop, time in
+      let timeline = Timeline(of: loop)
+      let descriptor = time.makeDescriptor()
+      let source = try loop.watch(descriptor.number, for: .readable) { _, _ in
+        timeline.mark("descriptor")
+        descriptor.become([])
+      }
+      loop.schedule(after: .zero) { _ in timeline.mark("tick") }
+      descriptor.become(.readable)
+      #expect(loop.run(in: .default, for: .zero) == .timedOut)
+      #expect(timeline.text == "tick descriptor")
+      source.invalidate()
+    }
+  }
+
+  // MARK: Observers and stops
+
+  @Test func `that an entry observer has stopped never begins`() {
+    withVirtualLoop { loop, _ in
+      let timeline = Timeline(of: loop)
+      loop.drawActivities(timeline)
+      loop.observe(.entry) { _, _ in loop.stop() }
+      loop.keepAlive()
+      #expect(loop.run() == .stopped)
+      #expect(timeline.text == "entry exit")
+    }
+  }
+
+  @Test(arguments: [Loop.Activities.beforeTimers, .beforeSources, .beforeWaiting])
+  func `that an observer stops goes on to its end without sleeping`(activity: Loop.Activities) {
+    withVirtualLoop { loop, time in
+      let timeline = Timeline(of: loop)
+      loop.drawActivities(timeline)
+      loop.observe(activity) { _, _ in loop.stop() }
+      loop.keepAlive()
+      #expect(loop.run() == .stopped)
+      #expect(
+        timeline.text == "entry beforeTimers beforeSources beforeWaiting afterWaiting exit")
+      #expect(time.sleeps == 0)
+    }
+  }
+
+  @Test func `calls beforeWaiting and afterWaiting in pairs or not at all`() {
+    withVirtualLoop { loop, _ in
+      let timeline = Timeline(of: loop)
+      loop.observe([.beforeWaiting, .afterWaiting]) { _, activity in timeline.mark("\(activity)") }
+      let source = Loop.Source { source in
+        timeline.mark("source")
+      }
+      loop.add(source)
+      loop.schedule(every: .milliseconds(2)) { timer in
+        timeline.mark("tick")
+        if loop.now == at(4) { loop.stop() } else { source.signal() }
+      }
+      #expect(loop.run() == .stopped)
+      #expect(
+        timeline.text
+          == "beforeWaiting sleep +2 wake afterWaiting tick source "
+          + "beforeWaiting sleep +2 wake afterWaiting tick")
+    }
+  }
+
+  // MARK: What does not starve what
+
+  @Test func `of a source that signals itself lets a timer through`() {
+    withVirtualLoop { loop, time in
+      let performed = Shared(0)
+      let source = Loop.Source { source in
+        performed.value += 1
+        time.advance(by: .milliseconds(1))
+        source.signal()
+      }
+      loop.add(source)
+      source.signal()
+      loop.schedule(after: .milliseconds(10)) { _ in loop.stop() }
+      #expect(loop.run() == .stopped)
+      #expect(performed.value == 10)
+    }
+  }
+
+  @Test func `of a descriptor that stays ready lets a timer through`() throws {
+    try withVirtualLoop { loop, time in
+      let called = Shared(0)
+      let descriptor = time.makeDescriptor()
+      try loop.watch(descriptor.number, for: .readable) { _, _ in
+        called.value += 1
+        time.advance(by: .milliseconds(1))
+      }
+      descriptor.become(.readable)
+      loop.schedule(after: .milliseconds(10)) { _ in loop.stop() }
+      #expect(loop.run() == .stopped)
+      // The timer was served ahead of an eleventh callout; the pass went on and made it.
+      #expect(called.value == 11)
+    }
+  }
+
+  @Test func `of a block that performs itself lets timers, sources and descriptors through`()
+    throws
+  {
+    try withVirtualLoop { loop, time in
+      let timeline = Timeline(of: loop)
+      let descriptor = time.makeDescriptor()
+      try loop.watch(descriptor.number, for: .readable) { _, _ in
+        timeline.mark("descriptor")
+        descriptor.become([])
+      }
+      let source = Loop.Source { _ in timeline.mark("source") }
+      loop.add(source)
+      loop.schedule(after: .milliseconds(3)) { _ in
+        timeline.mark("tick")
+        loop.stop()
+      }
+      @Sendable func again() {
+        time.advance(by: .milliseconds(1))
+        loop.perform { again() }
+      }
+      loop.perform { again() }
+      descriptor.become(.readable)
+      source.signal()
+      #expect(loop.run() == .stopped)
+      #expect(timeline.text.hasSuffix("tick"))
+      #expect(timeline.text.contains("source") && timeline.text.contains("descriptor"))
     }
   }
 }

@@ -12,12 +12,13 @@ extension Program {
     self.init()
     modeCount = 2 + dice.below(3)
     dice.modeCount = modeCount
-    sources = (0..<dice.below(4)).map { _ in dice.below(3) - 1 }
-    timers = (0..<dice.below(4)).map { _ in
+    let most = dice.isLucky(8) ? 8 : 4
+    sources = (0..<dice.below(most)).map { _ in dice.below(3) - 1 }
+    timers = (0..<dice.below(most)).map { _ in
       .init(first: dice.below(12) - 3, interval: dice.isLucky(2) ? 0 : 1 + dice.below(6))
     }
     timers.append(.init(first: 200, interval: 1, stops: true))
-    observers = (0..<dice.below(4)).map { _ in dice.observer() }
+    observers = (0..<dice.below(most)).map { _ in dice.observer() }
     dice.items =
       sources.indices.map(Item.source) + timers.indices.dropLast().map(Item.timer)
       + observers.indices.map(Item.observer)
@@ -27,9 +28,10 @@ extension Program {
     top = topOps(&dice, stopsEverywhere: alwaysStops || dice.isLucky(2))
   }
 
+  /// What may have a script: not the stopping timer, as a run in its callback would never stop.
   private var triggers: [Trigger] {
     sources.indices.flatMap { [.perform($0), .schedule($0), .cancel($0)] }
-      + timers.indices.map(Trigger.timer) + observers.indices.map(Trigger.observer)
+      + timers.indices.dropLast().map(Trigger.timer) + observers.indices.map(Trigger.observer)
   }
 
   private func topOps(_ dice: inout Dice, stopsEverywhere: Bool) -> [Op] {

@@ -30,7 +30,8 @@ import Testing
 enum ModelRun {
   static func trace(of program: Program) -> [String] {
     Interpreter.run(
-      program, on: { Model($0, $1, differences: Set(Difference.allCases)) }
+      program,
+      on: { Model($0, $1, differences: Set(Difference.allCases).subtracting([.commonIsNoMode])) }
     ).trace
   }
 }

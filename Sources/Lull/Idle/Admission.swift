@@ -25,6 +25,15 @@ struct Admission {
     let overdueAt: Int64
   }
 
+  /// The answer for one piece.
+  enum Verdict {
+    case run
+    /// Not in this pass: its share is spent, and others come first.
+    case inNextPass
+    /// Not before the next frame or timer.
+    case inNextGap
+  }
+
   /// How far from the next frame or timer a piece has to end, as expected.
   static let margin: Int64 = 150_000
   /// How late a frame may be and still be on time.
@@ -34,8 +43,12 @@ struct Admission {
   static let quietBudget: Int64 = 50_000_000
   static let quiet: Int64 = 100_000_000
 
-  /// Whether no piece has run since the last frame (or timer) was served, on time.
+  /// Whether no piece has run in this gap.
   private var isFresh = true
+  /// Whether what the gap began with, a frame or timers, was served on time.
+  private var isOnTime = true
+  /// Where the gap ends, as last seen.
+  private var gapEnd = Int64.max
   /// The longest gap of late, which shrinks slowly: what no gap will ever hold.
   private var longestGap: Int64 = 0
   private var shareBegan: Int64 = 0
@@ -44,9 +57,15 @@ struct Admission {
 
   // MARK: What happened
 
-  /// A frame or timer due at `due` was served until `now`: a gap begins.
+  /// A frame or timer due at `due` began to be served at `began`: behind it a gap begins.
   mutating func served(due: Int64, began: Int64) {
-    isFresh = began - due <= Admission.onTime
+    beginGap(onTime: began - due <= Admission.onTime)
+    gapEnd = .max
+  }
+
+  private mutating func beginGap(onTime: Bool) {
+    isFresh = true
+    isOnTime = onTime
   }
 
   /// Something other than idle work happened.
@@ -62,8 +81,11 @@ struct Admission {
     ranInShare = true
   }
 
-  /// Notes how long a gap is, seen from its beginning.
+  /// Comes before the questions of a moment.
   mutating func look(at moment: Moment) {
+    // A frame that never came, or the end of an earlier run: nobody served it, and nobody was late.
+    if moment.now >= gapEnd { beginGap(onTime: true) }
+    gapEnd = moment.end
     guard isFresh, moment.end != .max else { return }
     longestGap = max(moment.end - moment.now, longestGap - longestGap / 64)
   }
@@ -71,25 +93,23 @@ struct Admission {
   // MARK: What may run
 
   /// Whether a piece may run at this moment.
-  func admits(_ piece: Piece, at moment: Moment) -> Bool {
-    if moment.nextFrame == nil, ranInShare, spent(moment) { return false }
-    guard moment.end != .max else { return true }
+  func verdict(on piece: Piece, at moment: Moment) -> Verdict {
+    if moment.nextFrame == nil, ranInShare, isSpent(moment) { return .inNextPass }
+    guard moment.end != .max else { return .run }
     if let cost = piece.cost {
-      if moment.now.addingClamped(cost) <= moment.end - Admission.margin { return true }
+      if moment.now.addingClamped(cost) <= moment.end - Admission.margin { return .run }
       // It would fit a gap such as there are: it waits for one.
-      if cost <= longestGap - Admission.margin, moment.now < piece.overdueAt { return false }
+      if cost <= longestGap - Admission.margin, moment.now < piece.overdueAt { return .inNextGap }
     }
-    // Unknown, longer than any gap, or overdue: where it hurts least, right after a frame, and never
-    // twice without a frame on time between.
-    return isFresh
+    // Unknown, longer than any gap, or overdue. Without frames a long way to the next timer will do;
+    // with them it runs where it hurts least, right after one, and never twice without a frame on
+    // time between, unless it has waited for as long as it may.
+    if moment.nextFrame == nil, moment.end - moment.now >= Admission.quietBudget { return .run }
+    return isFresh && (isOnTime || moment.now >= piece.overdueAt) ? .run : .inNextGap
   }
 
-  private func spent(_ moment: Moment) -> Bool {
+  private func isSpent(_ moment: Moment) -> Bool {
     let isQuiet = lastEvent == .min || shareBegan - lastEvent >= Admission.quiet
     return moment.now - shareBegan >= (isQuiet ? Admission.quietBudget : Admission.budget)
   }
-
-  /// When it is worth asking again, if nothing was admitted: at the next frame. Timers wake the loop
-  /// themselves.
-  func nextQuestion(after moment: Moment) -> Int64 { moment.nextFrame ?? .max }
 }

@@ -13,13 +13,19 @@ extension IdleQueue {
   func runPiece(at now: Int64, nextTimer: Int64) -> Outcome {
     let moment = Admission.Moment(now: now, nextFrame: nextFrame(at: now), nextTimer: nextTimer)
     loop.state.value.idle.admission.look(at: moment)
+    var isSpent = false
     for lane in loop.state.value.idle.backlog.candidates {
       guard let piece = nextPiece(of: lane) else { return .ended }
-      guard loop.state.value.idle.admission.admits(piece, at: moment) else { continue }
-      run(lane)
-      return .ran
+      switch loop.state.value.idle.admission.verdict(on: piece, at: moment) {
+      case .run:
+        run(lane)
+        return .ran
+      case .inNextPass: isSpent = true
+      case .inNextGap: break
+      }
     }
-    return .wait(until: loop.state.value.idle.admission.nextQuestion(after: moment))
+    // Timers wake the loop themselves; a frame of somebody else's does not.
+    return .wait(until: isSpent ? now : moment.nextFrame ?? .max)
   }
 
   enum Outcome {

@@ -75,6 +75,8 @@ extension Loop {
       for seat in several { seat.loop.submit(.signal(seat, sequence)) }
     }
 
+    override var kind: ItemKind { .source(self) }
+
     override func retire() {
       signalled.store(0, ordering: .releasing)
       let (seats, freed): ([Seat], Handlers?) = lock.withLock {
@@ -96,11 +98,8 @@ extension Loop {
     /// Which signal waits; 0 for none.
     var signalSequence: UInt64 { signalled.load(ordering: .acquiring) }
 
-    /// Takes a signal, which from then on may come again. Of several loops one gets it.
-    func take(_ sequence: UInt64) -> Bool {
-      signalled.compareExchange(expected: sequence, desired: 0, ordering: .acquiringAndReleasing)
-        .exchanged
-    }
+    /// Takes the signal, which from then on may come again. Of several loops one gets it.
+    func takeSignal() -> Bool { signalled.exchange(0, ordering: .acquiringAndReleasing) != 0 }
 
     /// Its seat in a loop, made if `make`; none when it is invalid.
     func seat(in loop: Loop, make: Bool) -> Seat? {

@@ -138,6 +138,7 @@ extension Loop {
       if intervalNanoseconds == 0 { invalidate() }
     }
 
+    override var kind: ItemKind { .timer(self) }
     override func release() { handler = nil }
 
     /// The next date on the grid after a callout: the first one later than `now`.
@@ -149,9 +150,11 @@ extension Loop {
       return overflow ? .max : served.addingClamped(offset)
     }
 
-    /// A virtual loop's thread has its own now; everything else reads the kernel's clock.
+    /// On virtual time a thread has its own now; everything else reads the kernel's clock.
     private static func now(on base: TimeBase) -> Int64 {
-      if let loop = Loop.virtual { return loop.now(on: base) }
+      if let clock = Loop.virtualClock {
+        return base == .suspending ? clock.now : clock.continuousNow
+      }
       return readClock(base == .suspending ? CLOCK_MONOTONIC : CLOCK_BOOTTIME)
     }
   }

@@ -78,6 +78,9 @@ struct TimerQueues: ~Copyable {
   @inline(__always)
   func firstDeadline(of queue: Int32) -> Int64? { queues[Int(queue)].heap.first?.deadline }
 
+  /// The timer of a queue that is due first.
+  func first(of queue: Int32) -> Slot? { queues[Int(queue)].heap.first?.slot }
+
   /// By when a loop must wake for a queue: the earliest deadline plus tolerance.
   ///
   /// Timers due before that moment wait for it, so one wake-up serves them all. Only entries that
