@@ -101,11 +101,19 @@ extension Results {
   /// A machine that is busy with other things makes frames late whatever the strategy.
   fileprivate mutating func noteDisturbances() {
     let figures = outcomes.map(\.figures)
-    guard let worst = figures.max(by: { $0.runQueueDelayMsPerS < $1.runQueueDelayMsPerS }),
+    var signs: [String] = []
+    if let none = figures.first(where: { $0.workMs == 0 }), none.hitchMsPerS > 1 {
+      signs.append("\(none.lateFrames) frames were late without any work")
+    }
+    if let worst = figures.max(by: { $0.runQueueDelayMsPerS < $1.runQueueDelayMsPerS }),
       worst.runQueueDelayMsPerS > 5
-    else { return }
-    notes.append(
-      "the machine was busy: in \(worst.name) the main thread waited "
-        + "\(short(worst.runQueueDelayMsPerS)) ms/s for a processor; --rounds 5 tells more")
+    {
+      signs.append(
+        "in \(worst.name) the main thread waited \(short(worst.runQueueDelayMsPerS)) ms/s for a "
+          + "processor")
+    }
+    guard !signs.isEmpty else { return }
+    let remedy = rounds < 5 ? "; --rounds 5 tells more" : ""
+    notes.append("the machine was disturbed: \(signs.joined(separator: ", "))\(remedy)")
   }
 }

@@ -113,4 +113,30 @@ import Testing
     #expect(Outcome(name: "x", summary: "", rounds: [good, bad, good]).shown == good)
     #expect(Outcome(name: "x", summary: "", rounds: [bad, bad, good]).shown == bad)
   }
+
+  @Test func `The close-up begins at a due time with work to be seen`() {
+    for outcome in SyntheticRun.outcomes.dropFirst() {
+      let timeline = outcome.shown
+      let span = timeline.closeUp(frames: 8)
+      #expect((span.start - timeline.firstDue) % timeline.period == 0)
+      #expect(timeline.pieces.contains { $0.overlap(span) > 0 })
+    }
+    var little = SyntheticRun { _, _, _ in true }
+    little.pieces = [1_000_000]
+    let timeline = little.timeline()
+    #expect(timeline.pieces[0].overlap(timeline.closeUp(frames: 8)) > 0)
+  }
+
+  @Test func `Control characters of a name do not reach the terminal`() {
+    #expect("a\u{1B}[31mb\nc\u{7F}ü".printable == "a?[31mb?c?ü")
+  }
+
+  @Test func `A single file is named alone`() {
+    var workload = Workload(path: "/a")
+    workload.files = ["/a"]
+    workload.pieces = [Piece(bytes: 2048)]
+    workload.workTime = 1_500_000
+    let results = Results(workload: workload, options: DemoOptions(), outcomes: [])
+    #expect(results.headline == "/a, 2.0 kB, in 1 piece: 1.5 ms of work.")
+  }
 }

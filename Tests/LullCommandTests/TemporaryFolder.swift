@@ -22,6 +22,7 @@ final class TemporaryFolder {
     try Descriptor(writing: made(name)).write(text)
   }
 
+  func takeAway(_ name: String) throws { try check(unsafe unlink("\(path)/\(name)")) }
   func makeFolder(_ name: String) throws { try check(unsafe mkdir(made(name), 0o755)) }
   func makeFIFO(_ name: String) throws { try check(unsafe mkfifo(made(name), 0o644)) }
   func makeLink(_ name: String, to target: String) throws {
