@@ -33,8 +33,18 @@ let package = Package(
       name: "LullCommand", dependencies: ["Lull"], cSettings: gnu, swiftSettings: strict),
 
     .testTarget(
-      name: "LullTests", dependencies: ["Lull", "LullTesting"], cSettings: gnu,
+      name: "LullTests",
+      dependencies: ["Lull", "LullTesting", "CTestSupport", "MainThreadProbe"], cSettings: gnu,
       swiftSettings: strict),
+    .testTarget(
+      name: "LullCommandTests", dependencies: ["LullCommand"], cSettings: gnu,
+      swiftSettings: strict),
+    .target(name: "CTestSupport", path: "Tests/CTestSupport"),
+    // Programs of their own: the main loop needs a process's main thread, and counting system calls
+    // a process that does nothing else.
+    .executableTarget(
+      name: "MainThreadProbe", dependencies: ["Lull", "CTestSupport"], path: "Tests/MainThreadProbe",
+      cSettings: gnu, swiftSettings: strict),
 
     // The real CFRunLoop as an oracle: programs, a model of what they do, and a child process that
     // runs them on Foundation's run loop in virtual time. Nothing that ships links these.

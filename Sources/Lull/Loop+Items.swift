@@ -48,7 +48,8 @@ extension Loop {
   public func add(_ source: DescriptorSource, to mode: Mode = .default) throws(DescriptorError) {
     do {
       if isCurrent {
-        guard claim(source) else { return }
+        readMail()
+        guard !state.value.isOver, claim(source) else { return }
         try admit(source, to: mode)
       } else {
         try poller.prepare(source.descriptor)
@@ -61,7 +62,7 @@ extension Loop {
 
   private func addItem(_ item: Item, to mode: Mode) {
     guard claim(item) else { return }
-    guard submit(.add(item, mode)) else { return item.unclaim(from: thread) }
+    guard submit(.add(item, mode)) else { return item.unclaim(from: self) }
   }
 
   /// Takes an item for this loop; false if it is invalid, or nothing can be added any more.
@@ -123,8 +124,10 @@ extension Loop {
       $0.isValid && state.value.modes.contains(index, in: $0.membership.modes)
     }
     for queue in timerQueues(of: index) {
-      guard let slot = state.value.timers.first(of: queue) else { continue }
-      candidates.append(state.value.items[slot] as! Timer)
+      guard let slot = state.value.timers.first(of: queue),
+        case .timer(let timer)? = state.value.items[slot]?.kind
+      else { continue }
+      candidates.append(timer)
     }
     let first = candidates.filter { $0.base == .suspending }.min {
       ($0.deadline.load(ordering: .relaxed), $0.membership.sequence)
@@ -144,13 +147,16 @@ extension Loop {
   func admit(_ item: Item, to mode: Mode) throws(SystemError) {
     if item.slot < 0 { item.slot = state.value.items.insert(item) }
     if item.membership.modes == 0 { item.membership.sequence = state.value.nextSequence() }
+    let before = item.membership
     do {
       guard mode == .common else { return try join(item, state.value.modes.index(of: mode)) }
-      item.membership.isCommon = true
+      item.membership.joinCommon(state.value.nextSequence())
       for index in state.value.modes.common { try join(item, index) }
     } catch {
-      if mode == .common { item.membership.isCommon = false }
-      for index in state.value.modes.modes(of: item.membership.modes) where mode == .common {
+      // All or nothing: it stays where it was before.
+      item.membership.commonSince = before.commonSince
+      for index in state.value.modes.modes(of: item.membership.modes)
+      where !state.value.modes.contains(index, in: before.modes) {
         leave(item, index)
       }
       releaseIfUnused(item)
@@ -162,42 +168,51 @@ extension Loop {
     guard !state.value.modes.contains(mode, in: item.membership.modes) else { return }
     state.value.modes.create(mode)
     item.membership.modes = state.value.modes.adding(mode, to: item.membership.modes)
-    if let observer = item as? Observer { return insert(observer, mode) }
-    state.value.modes[mode].items += 1
-    if let timer = item as? Timer { requeue(timer) }
-    guard let source = item as? DescriptorSource else { return }
-    do {
-      try attach(source)
-    } catch {
-      item.membership.modes = state.value.modes.removing(mode, from: item.membership.modes)
-      state.value.modes[mode].items -= 1
-      detach(source)
-      throw error
+    switch item.kind {
+    case .observer(let observer): insert(observer, mode)
+    case .timer(let timer):
+      state.value.modes[mode].items += 1
+      requeue(timer)
+    case .descriptor(let source):
+      state.value.modes[mode].items += 1
+      do {
+        try attach(source)
+      } catch {
+        leave(item, mode)
+        throw error
+      }
+    case .source: break  // Sources sit in seats.
     }
   }
 
   private func leave(_ item: Item, _ mode: ModeTable.Index) {
     guard state.value.modes.contains(mode, in: item.membership.modes) else { return }
     item.membership.modes = state.value.modes.removing(mode, from: item.membership.modes)
-    if let observer = item as? Observer { return delete(observer, mode) }
-    state.value.modes[mode].items -= 1
-    if let timer = item as? Timer { requeue(timer) }
-    if let source = item as? DescriptorSource { detach(source) }
+    switch item.kind {
+    case .observer(let observer): delete(observer, mode)
+    case .timer(let timer):
+      state.value.modes[mode].items -= 1
+      requeue(timer)
+    case .descriptor(let source):
+      state.value.modes[mode].items -= 1
+      detach(source)
+    case .source: break
+    }
   }
 
   private func releaseIfUnused(_ item: Item) {
     guard item.membership.isEmpty else { return }
     state.value.items.remove(item.slot)
     item.slot = -1
-    item.unclaim(from: thread)
+    item.unclaim(from: self)
   }
 
   func dismiss(_ item: Item, from mode: Mode) {
-    if let source = item as? Source { return dismiss(source, from: mode) }
+    if case .source(let source) = item.kind { return dismiss(source, from: mode) }
     guard item.isAtHome, item.loop === self, item.slot >= 0 else { return }
     if mode == .common {
       guard item.membership.isCommon else { return }
-      item.membership.isCommon = false
+      item.membership.commonSince = 0
       for index in state.value.modes.common { leave(item, index) }
     } else if let index = state.value.modes.existing(mode) {
       leave(item, index)
@@ -209,21 +224,21 @@ extension Loop {
   func retire(_ item: Item) {
     guard item.isAtHome, item.loop === self else { return }
     if item.slot >= 0 {
-      item.membership.isCommon = false
+      item.membership.commonSince = 0
       for index in state.value.modes.modes(of: item.membership.modes) { leave(item, index) }
       releaseIfUnused(item)
     } else {
-      item.unclaim(from: thread)
+      item.unclaim(from: self)
     }
     item.release()
   }
 
   /// The loop's thread ends. The item stays valid, and can be added to another loop.
   func abandon(_ item: Item) {
-    if let source = item as? DescriptorSource { poller.unwatch(source.descriptor) }
+    if case .descriptor(let source) = item.kind { poller.unwatch(source.descriptor) }
     item.membership = Membership()
     item.slot = -1
-    item.unclaim(from: thread)
+    item.unclaim(from: self)
   }
 
   func makeCommon(_ mode: Mode) {
@@ -231,14 +246,12 @@ extension Loop {
     let index = state.value.modes.index(of: mode)
     guard !state.value.modes[index].isCommon else { return }
     state.value.modes[index].isCommon = true
-    // In the order they were added, sources and the rest together.
-    var joining: [(UInt64, Item)] = state.value.items.inOrder.filter { $0.membership.isCommon }
-      .map { ($0.membership.sequence, $0) }
-    for seat in state.value.seats.values where seat.membership.isCommon {
-      joining.append((seat.membership.sequence, seat.source))
-    }
-    for (_, item) in joining.sorted(by: { $0.0 < $1.0 }) where item.isValid {
-      if let source = item as? Source {
+    // In the order they became common, sources and the rest together.
+    let items = state.value.items.all.map { ($0.membership.commonSince, $0) }
+    let sources = state.value.seats.values.map { ($0.membership.commonSince, $0.source as Item) }
+    for (since, item) in (items + sources).sorted(by: { $0.0 < $1.0 })
+    where since > 0 && item.isValid {
+      if case .source(let source) = item.kind {
         if let seat = state.value.seats[ObjectIdentifier(source)] { join(seat, index) }
       } else {
         // The kernel watches it already; a failure could only be news about a closed descriptor.
@@ -249,7 +262,7 @@ extension Loop {
   }
 
   private func membership(of item: Item) -> Membership? {
-    if let source = item as? Source {
+    if case .source(let source) = item.kind {
       return state.value.seats[ObjectIdentifier(source)]?.membership
     }
     guard item.isAtHome, item.loop === self, item.slot >= 0 else { return nil }

@@ -15,7 +15,8 @@ extension Loop {
     submit(.perform(Block(modes: .one(mode), body: body)))
   }
 
-  /// Runs `body` once, in whichever of several modes runs first. See ``perform(in:_:)-(Mode,_)``.
+  /// Runs `body` once, in whichever of several modes runs first.
+  /// See ``perform(in:_:)-(Loop.Mode,_)``.
   public func perform(in modes: [Mode], _ body: sending @escaping () -> Void) {
     precondition(!modes.isEmpty, "a block without modes would never run; name at least one")
     submit(.perform(Block(modes: .several(modes), body: body)))
@@ -29,6 +30,13 @@ extension Loop {
   func submit(_ mail: Mail) -> Bool {
     guard isCurrent else { return post(mail) }
     guard !state.value.isOver else { return false }
+    // What other threads asked before this comes first. Only what may call handlers anyway reads
+    // the mail for that: nobody expects them inside perform(_:).
+    switch mail {
+    case .perform, .signal, .idle: if hasMail { return post(mail) }
+    case .add, .addSource, .remove, .addCommonMode: readMail()
+    case .retire, .retireSeat, .rearm, .interest: break
+    }
     handle(mail)
     return true
   }
@@ -49,13 +57,15 @@ extension Loop {
   /// Does what other threads have asked so far.
   @inline(__always)
   func readMail() {
-    if mail.isPending { readAll() }
+    if hasMail { readAll() }
   }
 
+  @inline(__always)
+  private var hasMail: Bool { mail.isPending || !state.value.inbox.isEmpty }
+
   private func readAll() {
-    let letters = mail.take()
-    for letter in letters { handle(letter) }
-    mail.recycle(letters)
+    if state.value.inbox.isEmpty { state.value.inbox.refill(from: mail) }
+    while let letter = state.value.inbox.next() { handle(letter) }
   }
 
   private func handle(_ mail: Mail) {
@@ -102,7 +112,7 @@ extension Loop {
     }) {
       retire(seat)
     }
-    for item in state.value.items.inOrder { abandon(item) }
+    for item in state.value.items.all { abandon(item) }
     idle.die()
     for letter in mail.close() { refuse(letter) }
     // Freed here, on the thread that its closures belong to.
@@ -115,8 +125,9 @@ extension Loop {
   /// What came too late.
   private func refuse(_ mail: Mail) {
     switch mail {
-    case .add(let item, _), .retire(let item): if item.isAtHome { item.unclaim(from: thread) }
+    case .add(let item, _), .retire(let item): if item.isAtHome { item.unclaim(from: self) }
     case .retireSeat(let seat): seat.source.leave(seat)
+    case .idle(.add(let work)): idle.end(work, .dropped)
     default: break
     }
     if case .retire(let item) = mail { item.release() }

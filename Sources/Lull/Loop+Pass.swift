@@ -19,6 +19,7 @@ extension Loop {
     }
 
     var ready: [ReadyEvent] = []
+    var runs = state.value.runs
     if performed || run.isPoll || isEmpty(run.mode) {
       if performed { giveOverdueIdleShare(run) }
       look(run, into: &ready)  // 5
@@ -26,10 +27,11 @@ extension Loop {
       notify(.beforeWaiting, in: run.mode)  // 6
       let next = giveIdleShare(run, seen, into: &ready)  // 7
       wait(run, seen, until: next, into: &ready)  // 8
+      runs = state.value.runs
       notify(.afterWaiting, in: run.mode)  // 9
     }
 
-    let served = serve(run, ready)  // 10
+    let served = serve(run, ready, asOf: runs)  // 10
     runBlocks(in: run.mode)  // 11
     return verdict(run, handled: performed || served)  // 12
   }
@@ -125,8 +127,11 @@ extension Loop {
     if !ready.isEmpty { return }
     if mustNotSleep(run, seen) { return look(run, into: &ready) }
     widenIfModeChanged(run.mode)
-    let deadline = min(run.limit, next, nextWake(in: run.mode))
-    poller.setContinuousDeadline(nextContinuousWake(in: run.mode))
+    var deadline = min(run.limit, next, nextWake(in: run.mode))
+    let continuous = nextContinuousWake(in: run.mode)
+    poller.setContinuousDeadline(continuous)
+    // The kernel reports that clock's timer once, and a look since may have had the report.
+    if continuous != .max, continuous <= poller.continuousNow { deadline = .min }
     record(.waitBegins(deadline: deadline == .max ? nil : Instant(nanoseconds: deadline)))
 
     // Either we see what another thread posted before this line, or it sees that we sleep.

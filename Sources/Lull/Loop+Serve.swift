@@ -8,28 +8,29 @@ internal import Synchronization
 extension Loop {
   /// Serves what is due and ready; true if a source was handled.
   ///
-  /// A timer that comes due meanwhile goes ahead of the next descriptor.
-  func serve(_ run: Activation, _ ready: [ReadyEvent]) -> Bool {
+  /// A timer that comes due meanwhile goes ahead of the next descriptor. `ready` is what the kernel
+  /// said when there had been `runs` runs; a nested run since has served it, and the kernel will
+  /// report again what is still ready.
+  func serve(_ run: Activation, _ ready: [ReadyEvent], asOf runs: Int) -> Bool {
     fireTimers(in: run.mode)
     guard !ready.isEmpty else { return false }
     var handled = false
     var mainQueueIsReady = false
-    let runs = state.value.runs
     for event in ready {
       guard let slot = state.value.descriptors.slot(ofToken: event.token) else { continue }
       if state.value.descriptors[slot].isMainQueue { mainQueueIsReady = true }
       for source in state.value.descriptors[slot].sources {
         if handled { fireTimers(in: run.mode) }
+        guard state.value.runs == runs else { return handled }
         guard deliver(event, to: source, in: run.mode) else { continue }
         handled = true
         if idle.hasWork { idle.eventServed(at: poller.now) }
-        // A nested run has asked the kernel since, and served what is left here; the kernel will
-        // report again what is still ready.
-        if run.returnsAfterSource || state.value.runs != runs { return true }
+        if run.returnsAfterSource { return true }
       }
     }
     if mainQueueIsReady {
       if handled { fireTimers(in: run.mode) }
+      guard state.value.runs == runs else { return handled }
       if drainMainQueue(in: run.mode) { handled = true }
     }
     return handled
@@ -51,7 +52,8 @@ extension Loop {
   /// Fires the timers of the mode that are due now, each once, in the order of their dates.
   func fireTimers(in mode: ModeTable.Index) {
     for entry in dueTimers(in: mode) {
-      guard let timer = state.value.items[entry.slot] as? Timer, timer.isValid, !timer.isFiring,
+      guard case .timer(let timer)? = state.value.items[entry.slot]?.kind, timer.isValid,
+        !timer.isFiring,
         timer.membership.sequence == entry.sequence,
         // An earlier callout may have put it off, or taken it out of the mode.
         isStillDue(timer, entry.now),
@@ -79,10 +81,16 @@ extension Loop {
     if timer.intervalNanoseconds == 0 { timer.invalidate() }
     guard timer.isValid else { return }
     // A later date set meanwhile is honoured; otherwise the grid goes on.
-    if timer.deadline.load(ordering: .relaxed) <= served {
+    let date = timer.date.load(ordering: .relaxed)
+    let deadline = timer.deadline.load(ordering: .relaxed)
+    if deadline <= served {
       let next = timer.gridDate(after: now(on: timer.base))
-      timer.deadline.store(next, ordering: .relaxed)
-      timer.date.store(next, ordering: .relaxed)
+      // Exchanged, not stored: another thread may be setting it right now.
+      if timer.deadline.compareExchange(expected: deadline, desired: next, ordering: .relaxed)
+        .exchanged
+      {
+        _ = timer.date.compareExchange(expected: date, desired: next, ordering: .relaxed)
+      }
     }
     if timer.isAtHome, timer.loop === self { queue(timer) }
   }

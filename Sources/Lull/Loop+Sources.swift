@@ -14,7 +14,7 @@ extension Loop {
     let signal = source.signalSequence
     if signal != 0, seat.membership.modes == 0 { state.value.signals.append(seat, signal) }
     if mode == .common {
-      seat.membership.isCommon = true
+      seat.membership.joinCommon(state.value.nextSequence())
       for index in state.value.modes.common { join(seat, index) }
     } else {
       join(seat, state.value.modes.index(of: mode))
@@ -52,7 +52,7 @@ extension Loop {
     guard let seat = state.value.seats[ObjectIdentifier(source)] else { return }
     if mode == .common {
       guard seat.membership.isCommon else { return }
-      seat.membership.isCommon = false
+      seat.membership.commonSince = 0
       for index in state.value.modes.common { leave(seat, index) }
     } else if let index = state.value.modes.existing(mode) {
       leave(seat, index)
@@ -62,7 +62,7 @@ extension Loop {
 
   /// An invalid source leaves this loop.
   func retire(_ seat: Seat) {
-    seat.membership.isCommon = false
+    seat.membership.commonSince = 0
     for index in state.value.modes.modes(of: seat.membership.modes) { leave(seat, index) }
     releaseIfUnused(seat)
     seat.source.leave(seat)

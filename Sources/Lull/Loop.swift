@@ -21,8 +21,8 @@ internal import Synchronization
 ///
 /// Start reading at `Loop+Pass.swift`: one pass is one function.
 ///
-/// > Threads: adding, removing, signalling, ``perform(in:_:)``, ``stop()`` and ``wakeUp()`` may be
-/// > called from any thread; runs and questions about contents only from the loop's own, and trap
+/// > Threads: adding, removing, signalling, ``perform(in:_:)-(Loop.Mode,_)``, ``stop()`` and
+/// > ``wakeUp()`` may be called from any thread; runs and questions about contents only from the loop's own, and trap
 /// > elsewhere.
 public final class Loop: @unchecked Sendable {  // `state` belongs to `thread`, the rest is atomic
   /// The word of the one thread that may touch `state`.
@@ -66,7 +66,17 @@ public final class Loop: @unchecked Sendable {  // `state` belongs to `thread`, 
   /// It runs when the main thread's code runs it. An `async` main function leaves the main thread on
   /// Linux: give the program a synchronous one.
   public static let main = MainLoop(
-    loop: Loop(thread: lull_main_thread(), isMain: true, poller: EpollPoller()))
+    loop: Loop(thread: mainThread, isMain: true, poller: EpollPoller()))
+
+  private static var mainThread: UInt {
+    let thread = lull_main_thread()
+    if thread != 0 { return thread }
+    // Loaded late, into a running program, on another thread: the main thread has to come by itself.
+    precondition(
+      lull_is_main_thread(),
+      "Lull was loaded on another thread than the main one; use Loop.main on the main thread first")
+    return currentThread
+  }
 
   /// The calling thread's loop, made if it has none yet. Never fails, even without descriptors.
   ///
@@ -77,7 +87,8 @@ public final class Loop: @unchecked Sendable {  // `state` belongs to `thread`, 
   )
   public static var current: Loop {
     if let loop = ThreadLoop.current { return loop }
-    let isMain = currentThread == lull_main_thread()
+    let isMain =
+      currentThread == lull_main_thread() || (lull_main_thread() == 0 && lull_is_main_thread())
     let loop =
       isMain ? main.loop : Loop(thread: currentThread, isMain: false, poller: EpollPoller())
     ThreadLoop.set(loop)

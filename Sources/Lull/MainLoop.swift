@@ -64,20 +64,20 @@ public struct MainLoop: Sendable {
   /// See ``Loop/addCommonMode(_:)``.
   public func addCommonMode(_ mode: Loop.Mode) { loop.addCommonMode(mode) }
 
-  /// See ``Loop/add(_:to:)-(Timer,_)``.
+  /// See ``Loop/add(_:to:)-(Loop.Timer,_)``.
   public func add(_ timer: Loop.Timer, to mode: Loop.Mode = .default) { loop.add(timer, to: mode) }
 
-  /// See ``Loop/add(_:to:)-(Observer,_)``.
+  /// See ``Loop/add(_:to:)-(Loop.Observer,_)``.
   public func add(_ observer: Loop.Observer, to mode: Loop.Mode = .default) {
     loop.add(observer, to: mode)
   }
 
-  /// See ``Loop/add(_:to:)-(Source,_)``.
+  /// See ``Loop/add(_:to:)-(Loop.Source,_)``.
   public func add(_ source: Loop.Source, to mode: Loop.Mode = .default) {
     loop.add(source, to: mode)
   }
 
-  /// See ``Loop/add(_:to:)-(DescriptorSource,_)``.
+  /// See ``Loop/add(_:to:)-(Loop.DescriptorSource,_)``.
   public func add(
     _ source: Loop.DescriptorSource, to mode: Loop.Mode = .default
   ) throws(Loop.DescriptorError) { try loop.add(source, to: mode) }
@@ -101,7 +101,7 @@ public struct MainLoop: Sendable {
 
   // MARK: Blocks
 
-  /// Runs `body` once on the main actor. See ``Loop/perform(in:_:)-(Mode,_)``.
+  /// Runs `body` once on the main actor. See ``Loop/perform(in:_:)-(Loop.Mode,_)``.
   public func perform(in mode: Loop.Mode = .default, _ body: @escaping @MainActor () -> Void) {
     loop.perform(in: mode, OnMain.closure(body))
   }

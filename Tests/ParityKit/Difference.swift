@@ -30,14 +30,14 @@ package enum Difference: Int, CaseIterable, Sendable {
   /// at the date of a timer that is gone or was moved, and for a wake-up that a finished nested
   /// run left behind.
   case noStaleWake
-  /// The loop always wakes for the next timer of its mode. CF forgets one that was given a later
-  /// date in its own callback, in every mode but the one that runs.
+  /// The loop always wakes for the next timer of its mode. When a timer's own callback gives it a
+  /// later date, CF sets the descriptor of the mode that runs, not those of the timer's other
+  /// modes; and a run that an afterWaiting observer starts in the same mode does not see the timer
+  /// that woke the run around it.
   case noMissedTimer
   /// An invalid item is not among the common items, and a valid one that was added is. CF keeps an
   /// item that is invalidated while it is in no mode, and does not own to a timer in no mode.
   case commonItemsAreExact
-  /// A block for the common modes does not bring a mode of that name into being.
-  case commonIsNoMode
 
   /// The difference's name.
   package var name: String { "\(self)" }

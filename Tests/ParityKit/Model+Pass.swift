@@ -154,6 +154,7 @@ extension Model {
     } else if armed != next {
       until = choose(.noMissedTimer, cf: armed, lull: next)
     }
+    modes[mode]!.armed = until
     if let until { tick = max(tick, until) } else { callbacks.sleepsForEver() }
   }
 

@@ -63,10 +63,15 @@ package struct Program: Hashable, Sendable {
 
   /// A kind of callback of one item.
   package enum Trigger: Hashable, Comparable, Sendable {
+    /// A source is performed.
     case perform(Int)
+    /// A source was added to a mode.
     case schedule(Int)
+    /// A source was removed from a mode.
     case cancel(Int)
+    /// A timer fires.
     case timer(Int)
+    /// An observer is told of any activity.
     case observer(Int)
   }
 }

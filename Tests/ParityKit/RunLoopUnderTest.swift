@@ -12,7 +12,8 @@
 /// - All is called on one thread; so must be the callbacks.
 /// - When the loop would sleep and there is nothing that could ever wake it, call
 ///   `Callbacks.sleepsForEver()` from where it would sleep. That stops the loop as another thread
-///   would. (A program made with `alwaysStops` never gets there.)
+///   would. (A program made with `alwaysStops` never gets Lull there, though it may get CF
+///   there: see `Difference.noMissedTimer`.)
 package protocol RunLoopUnderTest: AnyObject, SendableMetatype {
   /// Virtual time, in whole ticks since the program began.
   var tick: Int { get }

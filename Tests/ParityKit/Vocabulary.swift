@@ -23,8 +23,11 @@ package struct Mode: Hashable, Comparable, Sendable, CustomStringConvertible {
 
 /// One of a program's items, by kind and number. Items exist from the start of the program.
 package enum Item: Hashable, Comparable, Sendable, CustomStringConvertible {
+  /// A source that is signalled by hand.
   case source(Int)
+  /// A timer.
   case timer(Int)
+  /// An observer.
   case observer(Int)
 
   package var description: String {
@@ -75,7 +78,9 @@ package enum Outcome: Sendable {
 
 /// Where an operation is carried out. Coverage is counted by it.
 package enum Context: Hashable, Sendable, CustomStringConvertible {
+  /// On the thread, outside of any run; in a callback of a source or a timer; in a block.
   case top, perform, schedule, cancel, timer, block
+  /// In an observer's callback.
   case observer(Activity)
 
   /// Every context there is, in a fixed order.
@@ -97,11 +102,17 @@ package enum Context: Hashable, Sendable, CustomStringConvertible {
 
 /// One step of a program.
 package indirect enum Op: Hashable, Sendable {
+  /// Adds an item to a mode or to the common pseudo-mode.
   case add(Item, Mode)
+  /// Takes an item out of a mode or of the common pseudo-mode.
   case remove(Item, Mode)
+  /// Invalidates an item.
   case invalidate(Item)
+  /// Signals a source, and does not wake the loop.
   case signal(Int)
+  /// Wakes the loop up.
   case wakeUp
+  /// Stops the innermost run, if there is one.
   case stop
   /// Sets a timer's next fire date to some ticks from now; they may be negative.
   case setNextFire(Int, Int)
@@ -111,13 +122,19 @@ package indirect enum Op: Hashable, Sendable {
   case run(Mode, polls: Bool, once: Bool)
   /// Lets virtual time pass, as a callback does that works.
   case work(Int)
+  /// Makes a mode common.
   case addCommonMode(Mode)
-  // The rest only asks, and the answer is traced.
+  /// Asks, and traces, whether an item is in a mode or among the common items.
   case contains(Item, Mode)
+  /// Asks whether an item is valid.
   case isValid(Item)
+  /// Asks for a timer's next fire date.
   case nextFire(Int)
+  /// Asks for the next fire date of a mode's timers.
   case nextFireIn(Mode)
+  /// Asks for the mode of the innermost run.
   case currentMode
+  /// Asks which modes exist.
   case allModes
 
   /// The operation's name without its arguments, as the text form and coverage use it.

@@ -32,7 +32,8 @@ import ParityKit
   }
 
   private static func usage() -> Never {
-    print("usage: ParityOracle [--check SEED COUNT | --print SEED COUNT | --show SEED | --replay TEXT]")
+    print("usage: ParityOracle [--check SEED COUNT | --print SEED COUNT]")
+    print("       ParityOracle [--show SEED | --replay PROGRAM]")
     exit(2)
   }
 

@@ -49,6 +49,8 @@ package struct Admission {
 
   /// Whether no piece has run since the last frame (or timer) was served, on time.
   private var isFresh = true
+  /// When the next frame is due, as last seen.
+  private var expectedFrame = Int64.max
   /// The longest gap of late, which shrinks slowly: what no gap will ever hold.
   private var longestGap: Int64 = 0
   private var shareBegan: Int64 = 0
@@ -64,6 +66,7 @@ package struct Admission {
   /// A frame or timer due at `due` began to be served at `began`: a gap follows.
   package mutating func served(due: Int64, began: Int64) {
     isFresh = began - due <= Admission.onTime
+    expectedFrame = .max
   }
 
   /// Something other than idle work happened.
@@ -83,6 +86,9 @@ package struct Admission {
 
   /// Notes how long a gap is, seen from its beginning.
   package mutating func look(at moment: Moment) {
+    // A frame that never came was served by nobody, and late for nobody.
+    if moment.now >= expectedFrame { isFresh = true }
+    expectedFrame = moment.nextFrame ?? .max
     guard isFresh, moment.end != .max else { return }
     longestGap = max(moment.end - moment.now, longestGap - longestGap / 64)
   }

@@ -48,12 +48,11 @@ public struct IdleQueue: Sendable {
 
   // MARK: Queueing
 
-  /// Walks a sequence in idle time, an element to a piece.
+  /// Walks a sequence in idle time, an element to a piece. Its costs are learned on their own, and
+  /// it waits for no other work.
   ///
   /// - Parameters:
   ///   - elements: Iterated on the loop's thread, once. Elements are not copied ahead.
-  ///   - key: What costs are learned by; work of one key runs in the order it was queued. Without
-  ///     one, the traversal is on its own.
   ///   - priority: Which work goes first while it fits.
   ///   - maximumWait: After so long without a piece, one runs though events keep coming or it does
   ///     not fit; one such piece a pass.
@@ -74,7 +73,9 @@ public struct IdleQueue: Sendable {
       weight: weight, onEnd: onEnd, body)
   }
 
-  /// Walks a sequence in idle time as work of `key`. See ``forEach(_:priority:maximumWait:weight:onEnd:_:)``.
+  /// Walks a sequence in idle time as work of `key`: costs are learned by key, and work of one key
+  /// runs in the order it was queued. Otherwise as
+  /// ``forEach(_:priority:maximumWait:weight:onEnd:_:)``.
   @discardableResult
   public func forEach<Elements: Sequence>(
     _ elements: sending Elements, key: some Hashable & Sendable,
@@ -93,7 +94,12 @@ public struct IdleQueue: Sendable {
   /// were queued for the key when the piece began; what is queued later is not touched.
   ///
   /// - Parameters:
+  ///   - object: Handed to `body` on the loop's thread.
+  ///   - key: What costs are learned by; work of one key runs in the order it was queued.
+  ///   - priority: Which work goes first while it fits.
+  ///   - maximumWait: After so long, the piece runs though events keep coming or it does not fit.
   ///   - weight: What the object weighs, so that costs are learned per unit.
+  ///   - onEnd: Called once with the end, as for a traversal.
   ///   - body: Called with the key and the object.
   @discardableResult
   public func enqueue<Key: Hashable & Sendable, Object>(

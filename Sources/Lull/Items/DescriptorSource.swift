@@ -100,6 +100,7 @@ extension Loop {
       }
     }
 
+    override var kind: ItemKind { .descriptor(self) }
     override func release() { handler = nil }
 
     /// The part of `ready` this source wants to hear of.

@@ -12,7 +12,9 @@ extension Loop {
   public class Item: @unchecked Sendable {  // `home` says which thread may touch the rest
     let valid = Atomic<Bool>(true)
 
-    /// The thread of the loop that has this item; `nobody`, or `taken` for a few instructions.
+    /// The thread of the loop that has this item, or `nobody`; with the bit `taken` for the few
+    /// instructions in which another thread looks at `loop`. The loop's own thread never waits for
+    /// that bit to find out that it is at home.
     fileprivate let home = Atomic<UInt>(Item.nobody)
     private static let nobody: UInt = 0
     private static let taken: UInt = 1
@@ -27,6 +29,9 @@ extension Loop {
     var isForMain = false
 
     init() {}
+
+    /// Which kind of item it is.
+    var kind: ItemKind { preconditionFailure("an item is of one of four kinds") }
 
     /// Whether it can still be called. Once false, false for ever. Any thread.
     public final var isValid: Bool { valid.load(ordering: .acquiring) }
@@ -44,20 +49,14 @@ extension Loop {
     /// What has to happen after `valid` went, wherever the item is.
     func retire() {
       while true {
-        let home = home.load(ordering: .acquiring)
-        if home == currentThread {
-          loop!.retire(self)
-          return
-        }
-        if home == Item.nobody {
-          if take(from: Item.nobody) {
-            release()
-            self.home.store(Item.nobody, ordering: .releasing)
-            return
-          }
-        } else if let owner = owner {
+        if isAtHome { return loop!.retire(self) }
+        if let owner = owner {
           if owner.post(.retire(self)) { return }
           sched_yield()  // The loop's thread is ending and will let go of it in a moment.
+        } else if take(from: Item.nobody) {
+          release()
+          home.store(Item.nobody, ordering: .releasing)
+          return
         }
       }
     }
@@ -70,10 +69,10 @@ extension Loop {
     /// The loop that has it, from any thread.
     final var owner: Loop? {
       while true {
+        if isAtHome { return loop }
         let home = home.load(ordering: .acquiring)
         if home == Item.nobody { return nil }
-        if home == currentThread { return loop }
-        if home != Item.taken, take(from: home) {
+        if take(from: home) {
           let owner = loop
           self.home.store(home, ordering: .releasing)
           return owner
@@ -84,15 +83,17 @@ extension Loop {
 
     /// Whether the calling thread is the one of the loop that has it.
     @inline(__always)
-    final var isAtHome: Bool { home.load(ordering: .acquiring) == currentThread }
+    final var isAtHome: Bool {
+      home.load(ordering: .acquiring) & ~Item.taken == currentThread
+    }
 
     enum Claim { case granted, invalid, elsewhere }
 
     /// Makes `loop` its owner, unless another loop is.
     final func claim(for loop: Loop) -> Claim {
       while true {
+        if isAtHome, self.loop === loop { return isValid ? .granted : .invalid }
         let home = home.load(ordering: .acquiring)
-        if home == loop.thread { return isValid ? .granted : .invalid }
         if home == Item.nobody {
           guard take(from: Item.nobody) else { continue }
           let granted = isValid
@@ -100,35 +101,66 @@ extension Loop {
           self.home.store(granted ? loop.thread : Item.nobody, ordering: .releasing)
           return granted ? .granted : .invalid
         }
-        if home != Item.taken { return .elsewhere }
+        if take(from: home) {
+          // A loop that has ended may have had a thread of the same name.
+          let isOurs = self.loop === loop
+          self.home.store(home, ordering: .releasing)
+          if isOurs { return isValid ? .granted : .invalid }
+          return .elsewhere
+        }
         sched_yield()
       }
     }
 
-    /// Ends the claim of the loop of `thread`: on that thread, or when it has ended.
-    final func unclaim(from thread: UInt) {
-      while !take(from: thread) { sched_yield() }
-      loop = nil
-      home.store(Item.nobody, ordering: .releasing)
+    /// Ends the claim of `loop`, if it still has one: on its thread, or when that has ended.
+    final func unclaim(from loop: Loop) {
+      while true {
+        let home = home.load(ordering: .acquiring)
+        guard home & ~Item.taken == loop.thread else { return }
+        if take(from: loop.thread) {
+          let isOurs = self.loop === loop
+          if isOurs { self.loop = nil }
+          self.home.store(isOurs ? Item.nobody : home, ordering: .releasing)
+          return
+        }
+        sched_yield()
+      }
     }
 
-    private func take(from expected: UInt) -> Bool {
-      home.compareExchange(
-        expected: expected, desired: Item.taken, ordering: .acquiringAndReleasing
-      ).exchanged
+    /// Takes an item that is not taken.
+    private func take(from home: UInt) -> Bool {
+      home & Item.taken == 0
+        && self.home.compareExchange(
+          expected: home, desired: home | Item.taken, ordering: .acquiringAndReleasing
+        ).exchanged
     }
+  }
+
+  /// The kinds of items, for what differs between them.
+  enum ItemKind {
+    case timer(Timer)
+    case source(Source)
+    case descriptor(DescriptorSource)
+    case observer(Observer)
   }
 
   /// An item's modes on one loop.
   struct Membership {
     /// The modes it is in.
     var modes: ModeTable.SetID = 0
-    /// Whether it joins every mode that becomes common.
-    var isCommon = false
+    /// When it was added to the common modes, in the order of additions; 0 if it was not. Then it
+    /// joins every mode that becomes common.
+    var commonSince: UInt64 = 0
     /// When it was added, among the items of the loop.
     var sequence: UInt64 = 0
 
     /// Whether the loop has it at all.
-    var isEmpty: Bool { modes == 0 && !isCommon }
+    var isEmpty: Bool { modes == 0 && commonSince == 0 }
+
+    var isCommon: Bool { commonSince != 0 }
+
+    mutating func joinCommon(_ sequence: UInt64) {
+      if commonSince == 0 { commonSince = sequence }
+    }
   }
 }

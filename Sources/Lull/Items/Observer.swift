@@ -75,6 +75,7 @@ extension Loop {
       self.handler = handler
     }
 
+    override var kind: ItemKind { .observer(self) }
     override func release() { handler = nil }
   }
 }

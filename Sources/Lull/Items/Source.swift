@@ -75,6 +75,8 @@ extension Loop {
       for seat in several { seat.loop.submit(.signal(seat, sequence)) }
     }
 
+    override var kind: ItemKind { .source(self) }
+
     override func retire() {
       signalled.store(0, ordering: .releasing)
       let (seats, freed): ([Seat], Handlers?) = lock.withLock {

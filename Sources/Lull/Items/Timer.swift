@@ -138,6 +138,7 @@ extension Loop {
       if intervalNanoseconds == 0 { invalidate() }
     }
 
+    override var kind: ItemKind { .timer(self) }
     override func release() { handler = nil }
 
     /// The next date on the grid after a callout: the first one later than `now`.

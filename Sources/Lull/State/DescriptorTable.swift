@@ -32,7 +32,7 @@ struct DescriptorTable: ~Copyable {
   private(set) var narrowedFor: ModeTable.Index?
 
   subscript(slot: Slot) -> Entry {
-    get { entries[slot]! }
+    _read { yield entries[slot]! }
     _modify { yield &entries[slot]! }
   }
 

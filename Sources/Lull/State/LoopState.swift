@@ -11,6 +11,7 @@ struct LoopState: ~Copyable {
   var timers = TimerQueues()
   var descriptors = DescriptorTable()
   var blocks = BlockQueue()
+  var inbox = Inbox()
   var signals = SignalQueue()
   var idle = IdleState()
 
@@ -57,8 +58,6 @@ struct ItemSlots: ~Copyable {
 
   subscript(slot: Int32) -> Loop.Item? { items[Int(slot)] }
 
-  /// All of them, in the order they were added. O(n log n).
-  var inOrder: [Loop.Item] {
-    items.compactMap { $0 }.sorted { $0.membership.sequence < $1.membership.sequence }
-  }
+  /// All of them, in no order. O(n).
+  var all: [Loop.Item] { items.compactMap { $0 } }
 }

@@ -24,7 +24,6 @@ enum Mail: @unchecked Sendable {  // handed over whole, under the queue's lock
 final class MailQueue: @unchecked Sendable {  // arrays guarded by `lock`
   private let lock = Lock()
   private var incoming: [Mail] = []
-  private var spare: [Mail] = []
   private var isClosed = false
   /// Set by the first of a batch alone: the others find company.
   private let pending = Atomic<Bool>(false)
@@ -33,43 +32,54 @@ final class MailQueue: @unchecked Sendable {  // arrays guarded by `lock`
 
   /// Any thread. After `first`, wake the loop if it sleeps; others need not.
   func post(_ mail: Mail) -> Delivery {
-    let delivery: Delivery = lock.withLock {
+    lock.withLock {
       if isClosed { return .closed }
       incoming.append(mail)
-      return incoming.count == 1 ? .first : .company
+      guard incoming.count == 1 else { return .company }
+      // Under the lock, lest a second poster be back before the first has said so.
+      pending.store(true, ordering: .sequentiallyConsistent)
+      return .first
     }
-    if delivery == .first { pending.store(true, ordering: .sequentiallyConsistent) }
-    return delivery
   }
 
   /// Whether there may be something. Never false with mail whose poster has returned.
   @inline(__always)
   var isPending: Bool { pending.load(ordering: .sequentiallyConsistent) }
 
-  /// Takes all there is, in order.
-  func take() -> [Mail] {
-    pending.store(false, ordering: .sequentiallyConsistent)
-    return lock.withLock {
-      let taken = incoming
-      incoming = spare
-      spare = []
-      return taken
+  /// Exchanges all there is for the empty storage of `letters`.
+  func take(into letters: inout [Mail]) {
+    lock.withLock {
+      pending.store(false, ordering: .sequentiallyConsistent)
+      swap(&incoming, &letters)
     }
-  }
-
-  /// Gives the storage back.
-  func recycle(_ storage: consuming [Mail]) {
-    storage.removeAll(keepingCapacity: true)
-    lock.withLock { spare = storage }
   }
 
   /// Nothing is taken from now on; what waited is handed out.
   func close() -> [Mail] {
     lock.withLock {
       isClosed = true
-      let rest = incoming
-      incoming = []
+      var rest: [Mail] = []
+      swap(&incoming, &rest)
       return rest
     }
+  }
+}
+
+/// The batch of mail that a loop is reading. A letter may run the loop, which then reads on where
+/// the reader outside is: things happen in the order they were asked for.
+struct Inbox: ~Copyable {
+  /// The last is the next.
+  private var letters: [Mail] = []
+
+  @inline(__always)
+  var isEmpty: Bool { letters.isEmpty }
+
+  mutating func next() -> Mail? { letters.popLast() }
+
+  /// Begins the next batch.
+  mutating func refill(from queue: MailQueue) {
+    assert(letters.isEmpty, "a batch is read to its end before the next")
+    queue.take(into: &letters)
+    letters.reverse()
   }
 }

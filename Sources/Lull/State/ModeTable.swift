@@ -13,7 +13,8 @@ package struct ModeTable: ~Copyable {
   package typealias SetID = Int32
 
   private(set) var entries: [Entry] = []
-  private var indexOf: [Int32: Index] = [:]
+  /// By the mode's own number; -1 where this loop has none.
+  private var indexOf: [Int32] = []
   private var sets: [ModeSet] = [ModeSet()]
   private var idOf: [ModeSet: SetID] = [ModeSet(): 0]
 
@@ -35,18 +36,22 @@ package struct ModeTable: ~Copyable {
 
   /// The place of `mode`, made if it has none; a new place does not bring the mode into being.
   mutating func index(of mode: Loop.Mode) -> Index {
-    if let index = indexOf[mode.id] { return index }
-    indexOf[mode.id] = entries.count
+    if let index = existing(mode) { return index }
+    while indexOf.count <= Int(mode.id) { indexOf.append(-1) }
+    indexOf[Int(mode.id)] = Int32(entries.count)
     entries.append(Entry(mode: mode))
     return entries.count - 1
   }
 
   /// The place of `mode`, or nil when this loop has never heard of it.
-  func existing(_ mode: Loop.Mode) -> Index? { indexOf[mode.id] }
+  func existing(_ mode: Loop.Mode) -> Index? {
+    guard mode.id < indexOf.count, indexOf[Int(mode.id)] >= 0 else { return nil }
+    return Int(indexOf[Int(mode.id)])
+  }
 
+  /// Read in place: an entry holds arrays, and a copy would retain them all.
   subscript(index: Index) -> Entry {
-    get { entries[index] }
-    set { entries[index] = newValue }
+    _read { yield entries[index] }
     _modify { yield &entries[index] }
   }
 

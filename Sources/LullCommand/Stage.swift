@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: Apache-2.0
+import Glibc
+import Lull
+
+/// The main thread of a program with a user interface, for one run of one strategy: frames, input,
+/// the work, and the record of all three.
+@MainActor final class Stage {
+  /// How long an input event takes to handle.
+  private static let inputCost: Nanoseconds = 300_000
+  /// A run lasts for this many frames at least, that the figures of all strategies weigh the same.
+  private static let leastFrames = 240
+  /// And for this long after the work, to see that it leaves nothing behind.
+  private static let afterwards: Nanoseconds = 250_000_000
+
+  let pieces: [Piece]
+  /// In bytes.
+  let longestPiece: Int
+  private let reader: PieceReader
+  private let strategy: any Strategy
+  private let frameCost: Nanoseconds
+  private let limit: Nanoseconds
+  private let seed: UInt64
+
+  private var timeline = Timeline(firstDue: 0, period: Demo.period, end: 0)
+  private var next = 0
+  private var deadline: Nanoseconds = 0
+  private var inputDescriptor: Int32 = -1
+  private var nextFrame: @MainActor () -> Nanoseconds = { .max }
+  private var endStrategy: @MainActor () -> Void = {}
+
+  init(_ strategy: any Strategy, workload: Workload, options: DemoOptions, seed: UInt64) {
+    self.strategy = strategy
+    self.seed = seed
+    pieces = workload.pieces
+    longestPiece = workload.longestPiece
+    reader = PieceReader(files: workload.files, longestPiece: workload.longestPiece)
+    frameCost = Nanoseconds(options.frameCost * 1e6)
+    limit = Nanoseconds(options.seconds * 1e9)
+  }
+
+  // MARK: - What a strategy sees
+
+  var hasPieces: Bool { next < pieces.count }
+
+  /// False when the run is over and the work is to be left as it is.
+  var hasTime: Bool { monotonicNow() < deadline }
+
+  /// Whether an event waits or a frame is already due: what can be known without knowing of frames
+  /// to come.
+  var isAnythingReady: Bool { nextFrame() <= monotonicNow() || isReadable(inputDescriptor) }
+
+  /// Runs the next piece, if there is one.
+  ///
+  /// - Returns: whether there are more.
+  func runNextPiece() -> Bool {
+    guard hasPieces else { return false }
+    next += 1
+    run(pieces[next - 1])
+    return hasPieces
+  }
+
+  /// Runs a piece, by a strategy that has an order of its own.
+  func run(_ piece: Piece) {
+    let start = monotonicNow()
+    reader.run(piece)
+    let end = monotonicNow()
+    timeline.pieces.append(Stretch(start: start, end: end))
+    if timeline.pieces.count == pieces.count { timeline.workDone = end }
+  }
+
+  // MARK: - The run
+
+  /// What came of a run: the record, what was read, and how many pieces could not be.
+  struct Run: Sendable {
+    var timeline: Timeline
+    var tally: Tally
+    var failures: Int
+  }
+
+  func run() throws(SystemError) -> Run {
+    reserve()
+    let pipe = try StampPipe()
+    inputDescriptor = pipe.readEnd.number
+    let start = monotonicNow()
+    deadline = start + limit
+    do {
+      try perform(pipe)
+    } catch let error as SystemError {
+      throw error
+    } catch {
+      // The only other thing that can fail is watching the pipe, for want of descriptors.
+      throw SystemError(code: EMFILE)
+    }
+    return Run(timeline: timeline, tally: reader.tally, failures: reader.failures)
+  }
+
+  private func perform(_ pipe: borrowing StampPipe) throws {
+    let loop = Loop.main
+    let timer = loop.schedule(every: .nanoseconds(Demo.period), in: .common) { [self] _ in
+      showFrame()
+    }
+    defer { timer.invalidate() }
+    nextFrame = { timer.nextFire.nanoseconds }
+    defer { nextFrame = { .max } }
+    timeline.firstDue = timer.nextFire.nanoseconds
+    loop.idle.frameClock = FrameClock(following: timer)
+    defer { loop.idle.frameClock = nil }
+
+    let source = try loop.watch(inputDescriptor, for: .readable, in: .common) { [self] _, _ in
+      handleInput()
+    }
+    defer { source.invalidate() }
+    // Between two frames, so that the first piece and a frame do not contend for the same moment.
+    let given = timeline.firstDue + Demo.calm + Demo.period / 2
+    let starter = loop.schedule(after: .nanoseconds(given - monotonicNow()), in: .common) {
+      [self] _ in handOver()
+    }
+    defer { starter.invalidate() }
+
+    let input = try InputThread(
+      to: pipe.writeEnd.number, seed: seed, perSecond: Demo.inputPerSecond)
+    let waited = runQueueDelay()
+    _ = loop.run(in: .default, for: .nanoseconds(limit))
+    timeline.runQueueDelay = runQueueDelay() - waited
+    timeline.end = monotonicNow()
+    endStrategy()
+    endStrategy = {}
+    input.stop()
+  }
+
+  private func handOver() {
+    guard strategy.works else { return }
+    timeline.workGiven = monotonicNow()
+    endStrategy = strategy.begin(self)
+  }
+
+  /// A frame that works for as long as it is told to.
+  private func showFrame() {
+    let start = monotonicNow()
+    var end = start
+    while end - start < frameCost { end = monotonicNow() }
+    timeline.frames.append(Stretch(start: start, end: end))
+    if isOver(end) { Loop.main.stop() }
+  }
+
+  private func isOver(_ now: Nanoseconds) -> Bool {
+    guard now >= timeline.firstDue + Nanoseconds(Self.leastFrames - 1) * Demo.period else {
+      return false
+    }
+    guard strategy.works else { return true }
+    guard let done = timeline.workDone else { return false }
+    return now >= done + Self.afterwards
+  }
+
+  /// One event, as from a queue of them: those behind it have their turn when frames had theirs.
+  private func handleInput() {
+    guard let sent = StampPipe.receive(from: inputDescriptor) else { return }
+    let start = monotonicNow()
+    var end = start
+    while end - start < Self.inputCost { end = monotonicNow() }
+    timeline.input.append(InputEvent(sent: sent, handling: Stretch(start: start, end: end)))
+  }
+
+  /// The record is not to allocate while it is kept.
+  private func reserve() {
+    let seconds = Int(limit / 1_000_000_000) + 1
+    timeline.frames.reserveCapacity(seconds * 61)
+    timeline.input.reserveCapacity(seconds * Demo.inputPerSecond * 4)
+    timeline.pieces.reserveCapacity(pieces.count)
+  }
+}

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+#define _GNU_SOURCE 1
+#include "CTestSupport.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <signal.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <sys/time.h>
+#include <sys/wait.h>
+#include <termios.h>
+#include <unistd.h>
+
+pid_t test_fork(void) { return fork(); }
+
+void test_exit(int code) { _exit(code); }
+
+int test_wait_for(pid_t child) {
+  int status = 0;
+  while (waitpid(child, &status, 0) < 0) {
+    if (errno != EINTR) return -1;
+  }
+  return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
+
+int test_limit_descriptors(int count) {
+  struct rlimit limit;
+  getrlimit(RLIMIT_NOFILE, &limit);
+  limit.rlim_cur = (rlim_t)count;
+  return setrlimit(RLIMIT_NOFILE, &limit);
+}
+
+int test_open_descriptors(void) {
+  int count = 0;
+  for (int number = 0; number < 8192; number++) {
+    if (fcntl(number, F_GETFD) >= 0) count++;
+  }
+  return count;
+}
+
+long test_resident_kilobytes(void) {
+  long size = 0, resident = 0;
+  FILE *file = fopen("/proc/self/statm", "r");
+  if (!file) return -1;
+  if (fscanf(file, "%ld %ld", &size, &resident) != 2) resident = -1;
+  fclose(file);
+  return resident * (sysconf(_SC_PAGESIZE) / 1024);
+}
+
+int test_alarm_every(int microseconds) {
+  struct itimerval value = {{0, microseconds}, {0, microseconds}};
+  return setitimer(ITIMER_REAL, &value, NULL);
+}
+
+int test_handle(int signal, void (*handler)(int)) {
+  struct sigaction action = {.sa_handler = handler};
+  sigemptyset(&action.sa_mask);
+  return sigaction(signal, &action, NULL);
+}
+
+int test_open_terminal(int *controller, int *terminal) {
+  *controller = posix_openpt(O_RDWR | O_NOCTTY);
+  if (*controller < 0 || grantpt(*controller) || unlockpt(*controller)) return -1;
+  *terminal = open(ptsname(*controller), O_RDWR | O_NOCTTY);
+  if (*terminal < 0) return -1;
+  struct termios settings;
+  if (tcgetattr(*terminal, &settings)) return -1;
+  cfmakeraw(&settings);
+  return tcsetattr(*terminal, TCSANOW, &settings);
+}
+
+int test_refuse_epoll_pwait2(int error) {
+  struct sock_filter code[] = {
+      BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_epoll_pwait2, 0, 1),
+      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | (unsigned)error),
+      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+  };
+  struct sock_fprog program = {sizeof code / sizeof *code, code};
+  if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)) return -1;
+  return prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program);
+}

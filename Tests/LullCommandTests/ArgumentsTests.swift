@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+import Testing
+
+@testable import LullCommand
+
+@Suite struct ArgumentsTests {
+  private func error(_ words: String...) -> String? {
+    do throws(UsageError) {
+      _ = try DemoOptions(words)
+      return nil
+    } catch {
+      return error.message
+    }
+  }
+
+  @Test func `Options and operands come in any order`() throws {
+    let options = try DemoOptions(["--rounds", "3", "/usr/include", "--json", "--seconds=2.5"])
+    #expect(options.path == "/usr/include")
+    #expect(options.rounds == 3)
+    #expect(options.seconds == 2.5)
+    #expect(options.json)
+    #expect(options.page == nil)
+  }
+
+  @Test func `Without words everything is as documented`() throws {
+    let options = try DemoOptions([])
+    #expect(options == DemoOptions())
+    #expect(options.path == nil && options.rounds == 1 && options.frameCost == 4)
+  }
+
+  @Test func `After two dashes everything is an operand`() throws {
+    #expect(try DemoOptions(["--", "--json"]).path == "--json")
+    #expect(try DemoOptions(["-"]).path == "-")
+  }
+
+  @Test func `A misspelt option is told what was meant`() {
+    #expect(error("--jsn") == "unknown option '--jsn'; did you mean '--json'?")
+    #expect(error("--frame-costs", "4")?.contains("did you mean '--frame-cost'?") == true)
+  }
+
+  @Test func `An option like no other is told which there are`() throws {
+    let message = try #require(error("--colour-scheme-of-the-page"))
+    #expect(message.contains("known are --json, --html, --seconds"))
+  }
+
+  @Test func `An option without its value says how it is given`() {
+    #expect(error("--html") == "--html needs a value: --html FILE")
+    #expect(error("--seconds", "--json") == "--seconds needs a value: --seconds N")
+    #expect(error("--html=") == "--html is given an empty value")
+  }
+
+  @Test func `A switch with a value says to leave it out`() {
+    #expect(error("--json=yes") == "--json takes no value; leave out '=yes'")
+  }
+
+  @Test func `An option given twice is an error`() {
+    #expect(error("--json", "--json") == "--json is given twice; give it once")
+  }
+
+  @Test(arguments: ["0", "-1", "601", "many", "nan", "inf", "1s", ""])
+  func `A number out of its range says the range`(text: String) {
+    let message = error("--seconds", text)
+    #expect(message == "--seconds is 1 to 600 seconds, not '\(text)'")
+  }
+
+  @Test func `A frame may not cost more than there is between two`() {
+    #expect(
+      error("--frame-cost", "17")
+        == "--frame-cost is 0 to 15 milliseconds (a frame has 16.7), not '17'")
+    #expect(error("--rounds", "1.5") == "--rounds is 1 to 99 rounds, not '1.5'")
+  }
+
+  @Test func `Two paths are one too many`() {
+    #expect(error("/a", "/b") == "one PATH is taken, not 2: /a /b")
+    #expect(error("") == "PATH is empty; name a folder or a file")
+  }
+
+  @Test func `The help names every option`() {
+    for option in DemoOptions.options {
+      #expect(DemoOptions.help.contains(option.name))
+      #expect(DemoOptions.help.contains(option.help))
+    }
+    #expect(DemoOptions.help.split(separator: "\n").allSatisfy { $0.count <= 100 })
+  }
+
+  @Test(arguments: [
+    ("", "", 0), ("a", "", 1), ("", "ab", 2), ("demo", "demo", 0), ("deom", "demo", 2),
+    ("kitten", "sitting", 3),
+  ])
+  func `The edit distance counts letters put in, taken out and replaced`(
+    first: String, second: String, distance: Int
+  ) {
+    #expect(editDistance(first, second) == distance)
+    #expect(editDistance(second, first) == distance)
+  }
+}
