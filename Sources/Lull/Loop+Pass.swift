@@ -125,7 +125,10 @@ extension Loop {
     _ run: Activation, _ seen: UInt64, until next: Int64, into ready: inout [ReadyEvent]
   ) {
     if !ready.isEmpty { return }
-    if mustNotSleep(run, seen) { return look(run, into: &ready) }
+    let mustNotSleep = mustNotSleep(run, seen)
+    // Idle work that came since the share has to be given one before the loop sleeps.
+    let hasNews = state.value.idle.hasNews && idle.hasWork && state.value.modes[run.mode].isCommon
+    if mustNotSleep || hasNews { return look(run, into: &ready) }
     widenIfModeChanged(run.mode)
     var deadline = min(run.limit, next, nextWake(in: run.mode))
     let continuous = nextContinuousWake(in: run.mode)

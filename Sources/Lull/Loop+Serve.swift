@@ -110,7 +110,7 @@ extension Loop {
     var suspending: Int64?
     var ahead: Int64?
     for queue in timerQueues(of: mode) where state.value.timers.firstDeadline(of: queue) != nil {
-      // How far the timer's clock is ahead of the loop's: by all suspends of this boot, or not at all.
+      // How far the timer's clock is ahead of the loop's: by all suspends of this boot, or not.
       let now = suspending ?? poller.now
       suspending = now
       var offset: Int64 = 0

@@ -11,7 +11,7 @@ public import Lull
 /// - Parameters:
 ///   - commonModes: What the common modes are; on the main loop that would be default, modal panel
 ///     and event tracking.
-///   - clockGranularity: The steps of a coarse clock: it reads the last one, and waits end with one.
+///   - clockGranularity: The steps of a coarse clock: it reads the last, and waits end with one.
 ///   - body: What to do there. What it throws is thrown here.
 public func withVirtualLoop<Result, Failure: Error>(
   commonModes: [Loop.Mode] = [.default], clockGranularity: Duration = .nanoseconds(1),

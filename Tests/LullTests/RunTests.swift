@@ -203,7 +203,8 @@ import Testing
       #expect(loop.run() == .stopped)
       #expect(
         timeline.text
-          == "sleep +1 wake block sleep +1 wake source sleep +1 wake sleep +1 wake tick sleep +1 wake"
+          == "sleep +1 wake block sleep +1 wake source sleep +1 wake sleep +1 wake tick "
+          + "sleep +1 wake"
       )
     }
   }

@@ -40,7 +40,7 @@ package struct Admission {
   static let margin: Int64 = 150_000
   /// How late a frame may be and still be on time.
   static let onTime: Int64 = 1_000_000
-  /// Without a frame clock: the share of one pass, and of one when nothing has happened for `quiet`.
+  /// Without a frame clock: the share of a pass, and of one when nothing has happened for `quiet`.
   static let budget: Int64 = 5_000_000
   static let quietBudget: Int64 = 50_000_000
   static let quiet: Int64 = 100_000_000
@@ -112,8 +112,8 @@ package struct Admission {
       if moment.now >= piece.overdueAt { return true }
       // It would fit a gap such as there are: it waits for one.
       if let cost = piece.cost, cost <= longestGap - Admission.margin { return false }
-      // Unknown, or longer than any gap: where it hurts least, right after a frame, and never twice
-      // without a frame on time between.
+      // Unknown, or longer than any gap: where it hurts least, right after a frame, and never
+      // twice without a frame on time between.
       return moment.end - moment.now >= longestGap / 2
     }
     return !ranInShare && moment.now >= piece.overdueAt.addingClamped(Admission.patience)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The queued work of a loop, by key. Keys share the time fairly; what has one key runs in the order
-/// it came.
+/// The queued work of a loop, by key. Keys share the time fairly; what has one key runs in the
+/// order it came.
 struct Backlog: ~Copyable {
   /// The items of one key, what its pieces cost, and its place among the keys.
   final class Lane {

@@ -12,6 +12,7 @@ extension IdleQueue {
   /// Runs one piece if one may run now.
   func runPiece(at now: Int64, nextTimer: Int64) -> Outcome {
     let moment = Admission.Moment(now: now, nextFrame: nextFrame(at: now), nextTimer: nextTimer)
+    loop.state.value.idle.hasNews = false
     loop.state.value.idle.admission.look(at: moment)
     if loop.state.value.idle.admission.isSpent(at: moment) { return .wait(until: now) }
     if !loop.state.value.idle.admission.hasHastened,
@@ -96,7 +97,7 @@ extension IdleQueue {
   private func nextPiece(of lane: Backlog.Lane) -> Admission.Piece? {
     guard let work = lane.first, let steps = work.steps else { return nil }
     if !work.hasBegun {
-      // To begin is to run the caller's code, so that waits for the piece unless its weight decides.
+      // To begin is to run the caller's code: that waits for the piece, unless its weight decides.
       guard steps.isWeighted, !lane.costs.isEmpty else {
         return Admission.Piece(cost: lane.costs.expected(weight: 1), overdueAt: work.overdueAt)
       }

@@ -146,6 +146,7 @@ public struct IdleQueue: Sendable {
         loop.state.value.idle.admission.event(at: loop.poller.now)
       }
       loop.state.value.idle.backlog.append(work)
+      loop.state.value.idle.hasNews = true
     case .cancel(let work):
       // A piece that runs goes on to its end; the item ends after it.
       if loop.state.value.idle.running === work { return }
@@ -178,6 +179,8 @@ struct IdleState: ~Copyable {
   var frameSeen: Int64?
   /// The item whose piece runs.
   var running: IdleWork?
+  /// Work has come that no share has looked at yet.
+  var hasNews = false
 }
 
 /// What any thread may know of it.

@@ -210,6 +210,26 @@ import Testing
     }
   }
 
+  // netty/netty#9109, lalinsky/zio#342: what comes between the last look and the sleep.
+  @Test func `are not needed for work that came while the last piece ran`() {
+    withVirtualLoop { loop, time in
+      let timeline = Timeline(of: loop)
+      loop.idle.enqueue(0, key: 0) { _, _ in
+        timeline.mark("piece")
+        onNewThread {
+          _ = loop.idle.enqueue(1, key: 1) { _, _ in
+            timeline.mark("late")
+            return .continue
+          }
+        }
+        return .continue
+      }
+      loop.keepAlive()
+      _ = loop.run(in: .default, for: .milliseconds(500))
+      #expect(timeline.text == "piece late sleep +500 wake")
+    }
+  }
+
   // flutter/flutter#73766, #82016: a gated head made the pump say that there was nothing to do.
   @Test func `are not lost behind work that may not run yet`() {
     withVirtualLoop { loop, time in

@@ -196,11 +196,11 @@ import Testing
       }
       enqueue("third", .continue)
       #expect(loop.run() == .finished)
-      #expect(timeline.text == "first second new elsewhere")
+      #expect(timeline.text == "first second elsewhere new")
       #expect(
         ends.value == [
-          "first finished", "second stopped", "third dropped", "new finished",
-          "elsewhere finished",
+          "first finished", "second stopped", "third dropped", "elsewhere finished",
+          "new finished",
         ])
     }
   }
