@@ -106,11 +106,13 @@ import Testing
     let order = Cell<[Int]>([])
     let isNested = DispatchSemaphore(value: 0)
     let posted = DispatchSemaphore(value: 0)
+    let isBack = DispatchSemaphore(value: 0)
     let source = Loop.Source(
       schedule: { _, loop, _ in
         isNested.signal()
         posted.wait()
         _ = loop.run(in: .default, for: .zero)
+        isBack.signal()
       }
     ) { _ in }
     // One batch: the loop is in a callout while both are posted.
@@ -123,6 +125,8 @@ import Testing
     runner.loop.perform { order.update { $0.append(2) } }
     posted.signal()
     runner.onLoop {}
+    // A stop that comes during the nested run would end that one.
+    isBack.wait()
     #expect(order.value == [1, 2])
     runner.stop()
   }
