@@ -111,6 +111,21 @@ import Testing
     }
   }
 
+  @Test func `of a nested run leave the outer one's stop alone`() {
+    withVirtualLoop { loop, time in
+      let inner = Shared<Loop.RunResult?>(nil)
+      loop.keepAlive()
+      loop.schedule(after: .milliseconds(1), in: .first) { _ in loop.stop() }
+      loop.schedule(after: .milliseconds(1)) { _ in
+        loop.stop()
+        inner.value = loop.run(in: .first)
+      }
+      #expect(loop.run(in: .default, for: .milliseconds(50)) == .stopped)
+      #expect(inner.value == .stopped)
+      #expect(time.now == at(1))
+    }
+  }
+
   // crossroadlabs/RunLoop: four levels, a stop each.
   @Test func `end as many nested runs as there are stops`() {
     withVirtualLoop { loop, time in
