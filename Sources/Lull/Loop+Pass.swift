@@ -13,7 +13,10 @@ extension Loop {
     notify(.beforeSources, in: run.mode)  // 2
     runBlocks(in: run.mode)  // 3
     let performed = performSignalledSources(run)  // 4
-    if performed { runBlocks(in: run.mode) }
+    if performed {
+      runBlocks(in: run.mode)
+      if idle.hasWork { idle.eventServed(at: poller.now) }
+    }
 
     var ready: [ReadyEvent] = []
     var runs = state.value.runs
@@ -36,7 +39,14 @@ extension Loop {
   /// Whether the run is over, and why. The first reason counts.
   private func verdict(_ run: Activation, handled: Bool) -> RunResult? {
     if handled, run.returnsAfterSource { return .handledSource }
-    if run.isPoll || (run.limit != .max && poller.now >= run.limit) { return .timedOut }
+    if run.isPoll { return .timedOut }
+    if run.limit != .max {
+      let now = poller.now
+      if now >= run.limit {
+        idle.reached(run.limit, at: now)
+        return .timedOut
+      }
+    }
     if takeStop(run) { return .stopped }
     if isEmpty(run.mode) { return .finished }
     return nil

@@ -51,10 +51,7 @@ extension Loop {
 
   /// Fires the timers of the mode that are due now, each once, in the order of their dates.
   func fireTimers(in mode: ModeTable.Index) {
-    let due = dueTimers(in: mode)
-    guard let first = due.first else { return }
-    if idle.hasWork { idle.timersFired(due: first.deadline, began: first.now) }
-    for entry in due {
+    for entry in dueTimers(in: mode) {
       guard case .timer(let timer)? = state.value.items[entry.slot]?.kind, timer.isValid,
         !timer.isFiring,
         timer.membership.sequence == entry.sequence,
@@ -62,6 +59,7 @@ extension Loop {
         isStillDue(timer, entry.now),
         state.value.modes.contains(mode, in: timer.membership.modes)
       else { continue }
+      idle.serves(timer, due: entry.deadline, at: idle.hasWork ? poller.now : entry.now)
       fire(timer)
     }
   }
@@ -100,33 +98,41 @@ extension Loop {
   private struct DueTimer {
     let slot: Int32
     let sequence: UInt64
+    /// When it was due, on the loop's own clock.
     let deadline: Int64
+    /// When it was found due, on the loop's own clock.
     let now: Int64
   }
 
   private func dueTimers(in mode: ModeTable.Index) -> [DueTimer] {
-    let queues = timerQueues(of: mode)
-    var due: [TimerQueues.Due] = []
+    var due: [DueTimer] = []
+    var found: [TimerQueues.Due] = []
     var suspending: Int64?
-    var continuous: Int64?
-    for queue in queues where state.value.timers.firstDeadline(of: queue) != nil {
-      if state.value.timers.key(of: queue).base == .suspending {
-        suspending = suspending ?? poller.now
-        state.value.timers.collectDue(at: suspending!, from: queue, into: &due)
-      } else {
-        continuous = continuous ?? poller.continuousNow
-        state.value.timers.collectDue(at: continuous!, from: queue, into: &due)
+    var ahead: Int64?
+    for queue in timerQueues(of: mode) where state.value.timers.firstDeadline(of: queue) != nil {
+      // How far the timer's clock is ahead of the loop's: by all suspends of this boot, or not at all.
+      let now = suspending ?? poller.now
+      suspending = now
+      var offset: Int64 = 0
+      if state.value.timers.key(of: queue).base == .continuous {
+        ahead = ahead ?? poller.continuousNow - now
+        offset = ahead!
       }
+      state.value.timers.collectDue(at: now + offset, from: queue, into: &found)
+      for timer in found {
+        due.append(
+          DueTimer(
+            slot: timer.slot, sequence: timer.sequence, deadline: timer.deadline - offset,
+            now: now))
+      }
+      found.removeAll(keepingCapacity: true)
     }
     if due.count > 1 {
       due.sort {
         $0.deadline != $1.deadline ? $0.deadline < $1.deadline : $0.sequence < $1.sequence
       }
     }
-    let latest = max(suspending ?? .min, continuous ?? .min)
-    return due.map {
-      DueTimer(slot: $0.slot, sequence: $0.sequence, deadline: $0.deadline, now: latest)
-    }
+    return due
   }
 
   /// When the loop must wake for the timers of the mode; `Int64.max` if for none.

@@ -22,7 +22,8 @@ public import Lull
 public struct VirtualTime: Sendable {
   let poller: VirtualPoller
 
-  /// Now, from zero at the start of the test. A coarse clock may be behind: see ``Loop/now``.
+  /// Now, from zero at the start of the test. A coarse clock may be behind: see
+  /// ``/Lull/Loop/now``.
   public var now: Loop.Instant { Loop.Instant(nanoseconds: poller.elapsed) }
 
   /// Lets time pass, as work in a callout does. What is scripted for that time happens meanwhile.

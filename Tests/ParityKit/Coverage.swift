@@ -24,9 +24,12 @@ package struct Coverage: Sendable {
   package func count(_ name: String, _ context: Context) -> Int { counts[name]?[context] ?? 0 }
 
   /// The cells that were never reached.
-  package var missing: [String] {
+  package var missing: [String] { cells(below: 1) }
+
+  /// The cells with less than so much, each with its count.
+  package func cells(below least: Int) -> [String] {
     Op.names.flatMap { name in
-      Context.all.filter { count(name, $0) == 0 }.map { "\(name) in \($0)" }
+      Context.all.filter { count(name, $0) < least }.map { "\(name) in \($0): \(count(name, $0))" }
     }
   }
 

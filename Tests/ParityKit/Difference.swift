@@ -38,8 +38,6 @@ package enum Difference: Int, CaseIterable, Sendable {
   /// An invalid item is not among the common items, and a valid one that was added is. CF keeps an
   /// item that is invalidated while it is in no mode, and does not own to a timer in no mode.
   case commonItemsAreExact
-  /// A block for the common modes does not bring a mode of that name into being.
-  case commonIsNoMode
 
   /// The difference's name.
   package var name: String { "\(self)" }

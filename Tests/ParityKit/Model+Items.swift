@@ -8,17 +8,21 @@ extension Model {
       for common in commonModes { add(item, to: common) }
       return
     }
+    if case .timer(let index) = item, timers[index].modes.isEmpty {
+      timersAdded += 1
+      timers[index].added = timersAdded
+    }
+    join(item, mode)
+  }
+
+  private func join(_ item: Item, _ mode: Mode) {
+    guard isValid(item), !modesOf(item).contains(mode) else { return }
     makeMode(mode)
-    guard !modesOf(item).contains(mode) else { return }
     switch item {
     case .source(let index):
       sources[index].modes.append(mode)
       callbacks.scheduled(source: index, in: mode)
     case .timer(let index):
-      if timers[index].modes.isEmpty {
-        timersAdded += 1
-        timers[index].added = timersAdded
-      }
       timers[index].modes.append(mode)
       insert(index, into: mode)
     case .observer(let index):
@@ -75,7 +79,7 @@ extension Model {
   package func addCommonMode(_ mode: Mode) {
     guard !commonModes.contains(mode) else { return }
     commonModes.append(mode)
-    for item in commonItems { add(item, to: mode) }
+    for item in commonItems { join(item, mode) }
   }
 
   package func contains(_ item: Item, in mode: Mode) -> Bool {

@@ -165,9 +165,7 @@ extension Model {
 
   package var currentMode: Mode? { activations.last?.mode }
 
-  package var allModes: [Mode] {
-    choose(.commonIsNoMode, cf: modes.all, lull: modes.all.filter { $0 != .common })
-  }
+  package var allModes: [Mode] { modes.all }
 
   func makeMode(_ mode: Mode) {
     if modes[mode] == nil { modes[mode] = ModeState() }

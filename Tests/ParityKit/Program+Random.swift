@@ -17,13 +17,13 @@ extension Program {
     timers = (0..<dice.below(most)).map { _ in
       .init(first: dice.below(12) - 3, interval: dice.isLucky(2) ? 0 : 1 + dice.below(6))
     }
-    timers.append(.init(first: 200, interval: 1, stops: true))
+    timers.append(.init(first: 40, interval: 1, stops: true))
     observers = (0..<dice.below(most)).map { _ in dice.observer() }
     dice.items =
       sources.indices.map(Item.source) + timers.indices.dropLast().map(Item.timer)
       + observers.indices.map(Item.observer)
     for trigger in triggers where !dice.isLucky(4) {
-      scripts[trigger] = (0...dice.below(4)).map { _ in dice.ops(upTo: 4, nesting: 2) }
+      scripts[trigger] = (0...dice.below(4)).map { _ in dice.ops(upTo: trigger.isSeldom ? 7 : 4, nesting: 2) }
     }
     top = topOps(&dice, stopsEverywhere: alwaysStops || dice.isLucky(2))
   }
@@ -50,6 +50,16 @@ extension Program {
   }
 }
 
+extension Program.Trigger {
+  /// Whether it comes so seldom that its scripts should be long.
+  fileprivate var isSeldom: Bool {
+    switch self {
+    case .observer, .cancel: true
+    case .perform, .schedule, .timer: false
+    }
+  }
+}
+
 /// Throws of dice for a program with some modes and items.
 private struct Dice {
   var random: SplitMix64
@@ -71,15 +81,39 @@ private struct Dice {
 
   mutating func item() -> Item? { items.randomElement(using: &random) }
 
+  /// One of a few activities, half of the time of those that seldom come; or of any.
   mutating func observer() -> Program.ObserverSpec {
     var activities = 0
-    for activity in Activity.allCases where isLucky(2) { activities |= activity.rawValue }
+    if isLucky(3) {
+      for activity in Activity.allCases where isLucky(2) { activities |= activity.rawValue }
+    } else if !isLucky(4) {
+      let seldom: [Activity] = [.beforeWaiting, .afterWaiting, .exit]
+      activities = seldom.randomElement(using: &random)!.rawValue
+    }
     if activities == 0 { activities = Activity.allCases.randomElement(using: &random)!.rawValue }
     return .init(activities: activities, order: below(3) - 1, repeats: !isLucky(5))
   }
 
   mutating func ops(upTo most: Int, nesting: Int) -> [Op] {
-    (0..<below(most + 1)).compactMap { _ in op(nesting: nesting) }
+    (0..<below(most + 1)).flatMap { _ in
+      isLucky(40) ? motif() : op(nesting: nesting).map { [$0] } ?? []
+    }
+  }
+
+  /// Operations that mean something together, and that chance would seldom put side by side.
+  private mutating func motif() -> [Op] {
+    guard let item = item() else { return [] }
+    switch below(3) {
+    case 0:
+      // A common item that is in no mode any more, perhaps invalid.
+      let removals = (0..<modeCount).map { Op.remove(item, Mode($0)) }
+      let end: [Op] = isLucky(2) ? [.invalidate(item)] : []
+      return [.add(item, .common)] + removals + end + [.contains(item, .common)]
+    case 1:
+      return items.compactMap { if case .source(let index) = $0 { .signal(index) } else { nil } }
+    default:
+      return [.add(item, .common), .addCommonMode(Mode(1)), .contains(item, Mode(1))]
+    }
   }
 
   private mutating func source() -> Int? {
@@ -94,7 +128,7 @@ private struct Dice {
 
   /// One operation; nil when it needs an item of a kind that the program has none of.
   private mutating func op(nesting: Int) -> Op? {
-    switch below(40) {
+    switch below(43) {
     case 0...3: return item().map { .add($0, mode()) }
     case 4...5: return item().map { .remove($0, mode()) }
     case 6: return item().map { .invalidate($0) }
@@ -108,12 +142,12 @@ private struct Dice {
     case 23...26:
       return .run(isLucky(20) ? .common : realMode(), polls: isLucky(2), once: isLucky(2))
     case 27...28: return .work(1 + below(4))
-    case 29: return modeCount > 1 ? .addCommonMode(Mode(1 + below(modeCount - 1))) : nil
-    case 30...31: return item().map { .contains($0, mode()) }
-    case 32: return item().map { .isValid($0) }
-    case 33...34: return timer().map { .nextFire($0) }
-    case 35...36: return .nextFireIn(realMode())
-    case 37: return .currentMode
+    case 29...30: return .addCommonMode(Mode(1 + below(modeCount - 1)))
+    case 31...32: return item().map { .contains($0, mode()) }
+    case 33...34: return item().map { .isValid($0) }
+    case 35...36: return timer().map { .nextFire($0) }
+    case 37...38: return .nextFireIn(realMode())
+    case 39...40: return .currentMode
     default: return .allModes
     }
   }

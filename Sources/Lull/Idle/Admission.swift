@@ -4,34 +4,36 @@
 ///
 /// A value that is told the time: no clock, no queue, no call into anything. The pass has asked
 /// the kernel before each question, so nothing is ready or due at the moment.
-struct Admission {
+package struct Admission {
   /// What a piece may run into.
-  struct Moment {
+  package struct Moment {
     let now: Int64
     /// When the next frame is due; nil without a frame clock.
     let nextFrame: Int64?
     /// When the next timer of the mode is due, or the run ends; `Int64.max` for neither.
     let nextTimer: Int64
 
+    package init(now: Int64, nextFrame: Int64?, nextTimer: Int64) {
+      self.now = now
+      self.nextFrame = nextFrame
+      self.nextTimer = nextTimer
+    }
+
     /// What comes first.
     var end: Int64 { min(nextFrame ?? .max, nextTimer) }
   }
 
   /// A piece as far as it matters here.
-  struct Piece {
+  package struct Piece {
     /// What it should take at most; nil when its key has run nothing yet.
     let cost: Int64?
     /// When it has waited for as long as it may.
     let overdueAt: Int64
-  }
 
-  /// The answer for one piece.
-  enum Verdict {
-    case run
-    /// Not in this pass: its share is spent, and others come first.
-    case inNextPass
-    /// Not before the next frame or timer.
-    case inNextGap
+    package init(cost: Int64?, overdueAt: Int64) {
+      self.cost = cost
+      self.overdueAt = overdueAt
+    }
   }
 
   /// How far from the next frame or timer a piece has to end, as expected.
@@ -42,74 +44,90 @@ struct Admission {
   static let budget: Int64 = 5_000_000
   static let quietBudget: Int64 = 50_000_000
   static let quiet: Int64 = 100_000_000
+  /// How long an overdue piece goes on waiting for a frame on time, when none comes.
+  static let patience: Int64 = 100_000_000
 
-  /// Whether no piece has run in this gap.
+  /// Whether no piece has run since the last frame (or timer) was served, on time.
   private var isFresh = true
-  /// Whether what the gap began with, a frame or timers, was served on time.
-  private var isOnTime = true
-  /// Where the gap ends, as last seen.
-  private var gapEnd = Int64.max
+  /// When the next frame is due, as last seen.
+  private var expectedFrame = Int64.max
   /// The longest gap of late, which shrinks slowly: what no gap will ever hold.
   private var longestGap: Int64 = 0
   private var shareBegan: Int64 = 0
   private var ranInShare = false
+  /// Whether a piece has gone ahead of others in this share because it was overdue.
+  private(set) var hasHastened = false
   private var lastEvent = Int64.min
+
+  package init() {}
 
   // MARK: What happened
 
-  /// A frame or timer due at `due` began to be served at `began`: behind it a gap begins.
-  mutating func served(due: Int64, began: Int64) {
-    beginGap(onTime: began - due <= Admission.onTime)
-    gapEnd = .max
-  }
-
-  private mutating func beginGap(onTime: Bool) {
-    isFresh = true
-    isOnTime = onTime
+  /// A frame or timer due at `due` began to be served at `began`: a gap follows.
+  package mutating func served(due: Int64, began: Int64) {
+    isFresh = began - due <= Admission.onTime
+    expectedFrame = .max
   }
 
   /// Something other than idle work happened.
-  mutating func event(at now: Int64) { lastEvent = now }
+  package mutating func event(at now: Int64) { lastEvent = now }
 
-  mutating func shareBegins(at now: Int64) {
+  package mutating func shareBegins(at now: Int64) {
     shareBegan = now
     ranInShare = false
+    hasHastened = false
   }
 
-  mutating func pieceRan() {
+  package mutating func pieceRan(hastened: Bool = false) {
     isFresh = false
     ranInShare = true
+    if hastened { hasHastened = true }
   }
 
-  /// Comes before the questions of a moment.
-  mutating func look(at moment: Moment) {
-    // A frame that never came, or the end of an earlier run: nobody served it, and nobody was late.
-    if moment.now >= gapEnd { beginGap(onTime: true) }
-    gapEnd = moment.end
+  /// Notes how long a gap is, seen from its beginning.
+  package mutating func look(at moment: Moment) {
+    // A frame that never came was served by nobody, and late for nobody.
+    if moment.now >= expectedFrame { isFresh = true }
+    expectedFrame = moment.nextFrame ?? .max
     guard isFresh, moment.end != .max else { return }
     longestGap = max(moment.end - moment.now, longestGap - longestGap / 64)
   }
 
   // MARK: What may run
 
-  /// Whether a piece may run at this moment.
-  func verdict(on piece: Piece, at moment: Moment) -> Verdict {
-    if moment.nextFrame == nil, ranInShare, isSpent(moment) { return .inNextPass }
-    guard moment.end != .max else { return .run }
-    if let cost = piece.cost {
-      if moment.now.addingClamped(cost) <= moment.end - Admission.margin { return .run }
-      // It would fit a gap such as there are: it waits for one.
-      if cost <= longestGap - Admission.margin, moment.now < piece.overdueAt { return .inNextGap }
-    }
-    // Unknown, longer than any gap, or overdue. Without frames a long way to the next timer will do;
-    // with them it runs where it hurts least, right after one, and never twice without a frame on
-    // time between, unless it has waited for as long as it may.
-    if moment.nextFrame == nil, moment.end - moment.now >= Admission.quietBudget { return .run }
-    return isFresh && (isOnTime || moment.now >= piece.overdueAt) ? .run : .inNextGap
-  }
-
-  private func isSpent(_ moment: Moment) -> Bool {
+  /// Whether the pass has done enough, and the loop's next pass goes on.
+  package func isSpent(at moment: Moment) -> Bool {
+    guard moment.nextFrame == nil, ranInShare else { return false }
     let isQuiet = lastEvent == .min || shareBegan - lastEvent >= Admission.quiet
     return moment.now - shareBegan >= (isQuiet ? Admission.quietBudget : Admission.budget)
+  }
+
+  /// Whether a piece may run at this moment.
+  package func admits(_ piece: Piece, at moment: Moment) -> Bool {
+    guard moment.end != .max else { return true }
+    if moment.now.addingClamped(expected(piece, moment)) <= moment.end - Admission.margin {
+      return true
+    }
+    if isFresh {
+      if moment.now >= piece.overdueAt { return true }
+      // It would fit a gap such as there are: it waits for one.
+      if let cost = piece.cost, cost <= longestGap - Admission.margin { return false }
+      // Unknown, or longer than any gap: where it hurts least, right after a frame, and never twice
+      // without a frame on time between.
+      return moment.end - moment.now >= longestGap / 2
+    }
+    return !ranInShare && moment.now >= piece.overdueAt.addingClamped(Admission.patience)
+  }
+
+  /// When to ask again about a piece that was refused, if neither a frame nor a timer comes first.
+  package func nextQuestion(about piece: Piece, after now: Int64) -> Int64 {
+    if now < piece.overdueAt { return piece.overdueAt }
+    return max(now, piece.overdueAt.addingClamped(Admission.patience))
+  }
+
+  /// What a piece is taken to cost. Frames are protected from what nobody knows; a timer that is far
+  /// away does not keep it.
+  private func expected(_ piece: Piece, _ moment: Moment) -> Int64 {
+    piece.cost ?? (moment.nextFrame == nil ? Admission.quietBudget : .max)
   }
 }

@@ -8,11 +8,16 @@
 /// costs to begin does not count for every unit of a large one.
 ///
 /// A value: it is told durations and reads no clock.
-struct CostModel {
+package struct CostModel {
   private var classes: [Histogram?] = []
 
+  package init() {}
+
+  /// Whether it has learned nothing yet.
+  var isEmpty: Bool { classes.isEmpty }
+
   /// Nanoseconds that a piece of `weight` is expected to take at most; nil before the first.
-  func expected(weight: Int) -> Int64? {
+  package func expected(weight: Int) -> Int64? {
     let own = CostModel.weightClass(weight)
     if own < classes.count, let costs = classes[own] { return scaled(costs.quantile, weight) }
     // From smaller pieces the cost of a unit errs high; a larger piece costs at least as much.
@@ -26,16 +31,19 @@ struct CostModel {
   }
 
   /// Learns that a piece of `weight` took `duration` nanoseconds.
-  mutating func learn(_ duration: Int64, weight: Int) {
+  package mutating func learn(_ duration: Int64, weight: Int) {
     let own = CostModel.weightClass(weight)
     while classes.count <= own { classes.append(nil) }
-    let perUnit = max(0, duration) * CostModel.unit / Int64(max(1, weight))
+    let held = min(max(0, duration), CostModel.longest)
+    let perUnit = held * CostModel.unit / Int64(max(1, weight))
     if classes[own] == nil { classes[own] = Histogram() }
     classes[own]!.add(perUnit)
   }
 
   /// Costs of a unit are kept in 1/1024 ns, since a byte may cost a fraction of one.
   private static let unit: Int64 = 1024
+  /// 52 days, so that no product overflows.
+  private static let longest: Int64 = 1 << 52
 
   private func scaled(_ perUnit: Int64, _ weight: Int) -> Int64 {
     let (product, overflow) = perUnit.multipliedReportingOverflow(by: Int64(max(1, weight)))

@@ -40,12 +40,13 @@ public final class FrameClock: Sendable {
     last.store(instant.nanoseconds, ordering: .relaxed)
   }
 
-  /// When the first frame after `instant` is due; nil if there are none, as when the timer is
-  /// invalid or no frame was ever told of.
+  /// When the first frame after `instant` is due; nil if none is known of: the timer is invalid or in
+  /// its handler, or its date has passed in a mode that does not run; no frame was ever told of.
   public func nextFrame(after instant: Loop.Instant) -> Loop.Instant? {
     if let timer {
       guard timer.isValid else { return nil }
-      return timer.nextFire
+      let next = timer.nextFire
+      return next > instant ? next : nil
     }
     let last = last.load(ordering: .relaxed)
     guard last != .max else { return nil }
@@ -53,6 +54,9 @@ public final class FrameClock: Sendable {
     guard now >= last else { return Loop.Instant(nanoseconds: last) }
     return Loop.Instant(nanoseconds: last.addingClamped(((now - last) / period + 1) * period))
   }
+
+  /// Whether serving `timer` is serving a frame.
+  func follows(_ timer: Loop.Timer) -> Bool { self.timer === timer }
 
   /// When the last frame that it was told of was due; nil for a clock that follows a timer, whose
   /// frames the loop serves itself.

@@ -13,19 +13,30 @@ extension IdleQueue {
   func runPiece(at now: Int64, nextTimer: Int64) -> Outcome {
     let moment = Admission.Moment(now: now, nextFrame: nextFrame(at: now), nextTimer: nextTimer)
     loop.state.value.idle.admission.look(at: moment)
-    var isSpent = false
-    for lane in loop.state.value.idle.backlog.candidates {
+    if loop.state.value.idle.admission.isSpent(at: moment) { return .wait(until: now) }
+    if !loop.state.value.idle.admission.hasHastened,
+      let lane = loop.state.value.idle.backlog.overdue(at: now)
+    {
       guard let piece = nextPiece(of: lane) else { return .ended }
-      switch loop.state.value.idle.admission.verdict(on: piece, at: moment) {
-      case .run:
-        run(lane)
+      if loop.state.value.idle.admission.admits(piece, at: moment) {
+        run(lane, hastened: true)
         return .ran
-      case .inNextPass: isSpent = true
-      case .inNextGap: break
       }
     }
-    // Timers wake the loop themselves; a frame of somebody else's does not.
-    return .wait(until: isSpent ? now : moment.nextFrame ?? .max)
+    var next = moment.nextFrame ?? .max
+    var place = 0
+    while place < loop.state.value.idle.backlog.laneCount {
+      let lane = loop.state.value.idle.backlog.lane(place)
+      guard let piece = nextPiece(of: lane) else { return .ended }
+      if loop.state.value.idle.admission.admits(piece, at: moment) {
+        run(lane)
+        return .ran
+      }
+      let admission = loop.state.value.idle.admission
+      next = min(next, admission.nextQuestion(about: piece, after: now))
+      place += 1
+    }
+    return .wait(until: next)
   }
 
   enum Outcome {
@@ -39,12 +50,9 @@ extension IdleQueue {
 
   /// Runs one piece that has waited for as long as it may, though the loop is busy.
   func runOverdue(at now: Int64) {
-    for lane in loop.state.value.idle.backlog.candidates {
-      let work = lane.items[0]
-      guard now >= work.waitsSince.addingClamped(work.maximumWait) else { continue }
-      guard nextPiece(of: lane) != nil else { return }
-      return run(lane)
-    }
+    guard let lane = loop.state.value.idle.backlog.overdue(at: now), nextPiece(of: lane) != nil
+    else { return }
+    run(lane, hastened: true)
   }
 
   // MARK: What the loop did
@@ -60,12 +68,22 @@ extension IdleQueue {
     }
   }
 
-  /// Timers due at `due` began to be served at `began`.
-  func timersFired(due: Int64, began: Int64) {
-    loop.state.value.idle.admission.served(due: due, began: began)
-    loop.state.value.idle.admission.event(at: began)
+  /// A timer that was due at `due` is being served.
+  func serves(_ timer: Loop.Timer, due: Int64, at now: Int64) {
+    loop.state.value.idle.admission.event(at: now)
+    // Where frames are known, other timers begin no gap.
+    let clock = loop.state.value.idle.frameClock
+    guard clock == nil || clock!.follows(timer) else { return }
+    loop.state.value.idle.admission.served(due: due, began: now)
   }
 
+  /// A run with a limit is over: what its caller does then is as good as a frame.
+  func reached(_ limit: Int64, at now: Int64) {
+    guard loop.state.value.idle.frameClock == nil else { return }
+    loop.state.value.idle.admission.served(due: limit, began: now)
+  }
+
+  /// Something else was served.
   func eventServed(at now: Int64) { loop.state.value.idle.admission.event(at: now) }
 
   private func nextFrame(at now: Int64) -> Int64? {
@@ -76,64 +94,87 @@ extension IdleQueue {
 
   /// What is known of the next piece of a key; nil if its first item had none left and was ended.
   private func nextPiece(of lane: Backlog.Lane) -> Admission.Piece? {
-    let work = lane.items[0]
+    guard let work = lane.first, let steps = work.steps else { return nil }
     if !work.hasBegun {
-      work.hasBegun = true
-      work.steps?.begin()
+      // To begin is to run the caller's code, so that waits for the piece unless its weight decides.
+      guard steps.isWeighted, !lane.costs.isEmpty else {
+        return Admission.Piece(cost: lane.costs.expected(weight: 1), overdueAt: work.overdueAt)
+      }
+      begin(work)
     }
-    guard let weight = work.steps?.nextWeight else {
-      loop.state.value.idle.backlog.remove(work)
-      end(work, .finished)
+    let weight = weigh(work)
+    if endIfCancelled(work) { return nil }
+    guard let weight else {
+      take(work, .finished)
       return nil
     }
-    return Admission.Piece(
-      cost: lane.costs.expected(weight: weight),
-      overdueAt: work.waitsSince.addingClamped(work.maximumWait))
+    return Admission.Piece(cost: lane.costs.expected(weight: weight), overdueAt: work.overdueAt)
   }
 
-  private func run(_ lane: Backlog.Lane) {
-    let work = lane.items[0]
-    guard let steps = work.steps, let weight = steps.nextWeight else { return }
-    let queued = lane.items.count
+  private func begin(_ work: IdleWork) {
+    work.hasBegun = true
+    asRunning(work) { work.steps?.begin() }
+  }
+
+  private func weigh(_ work: IdleWork) -> Int? { asRunning(work) { work.steps?.nextWeight } }
+
+  /// The caller's code may come back to the queue, or run the loop: neither begins another piece.
+  private func asRunning<Result, Failure: Error>(
+    _ work: IdleWork, _ body: () throws(Failure) -> Result
+  ) throws(Failure) -> Result {
     loop.state.value.idle.running = work
+    defer { loop.state.value.idle.running = nil }
+    return try body()
+  }
+
+  private func run(_ lane: Backlog.Lane, hastened: Bool = false) {
+    guard let work = lane.first else { return }
+    let newest = lane.newest
     loop.record(.pieceBegins(key: work.key.name))
     let began = loop.now.nanoseconds
-    let result = Result { try steps.step() }
+    if !work.hasBegun { begin(work) }
+    var result: Result<IdleAnswer, any Error>?
+    if let weight = weigh(work), !work.isCancelled {
+      result = Result { try asRunning(work) { try work.steps?.step() ?? .stop } }
+      lane.costs.learn(loop.now.nanoseconds - began, weight: weight)
+      work.pieceRan()
+    }
     let ended = loop.now.nanoseconds
     loop.record(.pieceEnds(key: work.key.name))
-    loop.state.value.idle.running = nil
-
-    lane.costs.learn(ended - began, weight: weight)
-    loop.state.value.idle.admission.pieceRan()
+    loop.state.value.idle.admission.pieceRan(hastened: hastened)
     work.waitsSince = ended
-    work.pieceRan()
-    loop.state.value.idle.backlog.rotate(lane)
-    settle(work, result, lane, queued)
+    loop.state.value.idle.backlog.rotate(lane, after: ended - began)
+    settle(work, result ?? .success(.continue), lane, newest)
   }
 
+  /// `newest` is the last item that was queued when the piece began.
   private func settle(
-    _ work: IdleWork, _ result: Result<IdleAnswer, any Error>, _ lane: Backlog.Lane, _ queued: Int
+    _ work: IdleWork, _ result: Result<IdleAnswer, any Error>, _ lane: Backlog.Lane,
+    _ newest: UInt64
   ) {
     switch result {
-    case .failure(let error):
-      loop.state.value.idle.backlog.remove(work)
-      end(work, .failed(error))
+    case .failure(let error): take(work, .failed(error))
     case .success(.stop):
       // What came while the piece ran was not meant.
-      let rest = lane.items.prefix(queued).dropFirst()
-      for other in [work] + (work.steps is any StopsItsKey ? Array(rest) : []) {
-        loop.state.value.idle.backlog.remove(other)
-        end(other, other === work ? .stopped : .dropped)
-      }
+      let rest = work.steps is any StopsItsKey ? lane.all.filter { $0.number <= newest } : []
+      take(work, .stopped)
+      for other in rest where other !== work { take(other, .dropped) }
     case .success(.continue):
-      if work.isCancelled {
-        loop.state.value.idle.backlog.remove(work)
-        end(work, .cancelled)
-      } else if work.steps?.nextWeight == nil {
-        loop.state.value.idle.backlog.remove(work)
-        end(work, .finished)
-      }
+      let isOver = weigh(work) == nil
+      if !endIfCancelled(work), isOver { take(work, .finished) }
     }
+  }
+
+  private func endIfCancelled(_ work: IdleWork) -> Bool {
+    guard work.isCancelled else { return false }
+    take(work, .cancelled)
+    return true
+  }
+
+  /// Out of the queue, and ended.
+  private func take(_ work: IdleWork, _ end: IdleWork.End) {
+    loop.state.value.idle.backlog.remove(work)
+    self.end(work, end)
   }
 }
 
@@ -145,11 +186,12 @@ extension Loop {
     idle.shareBegins(at: poller.now)
     var ranAny = false
     while idle.hasWork {
-      if mustNotSleep(run, seen) { break }
-      look(run, into: &ready)
+      let isBusy = mustNotSleep(run, seen)
+      if isStopped(run) { break }
+      if !isBusy { look(run, into: &ready) }
       let now = poller.now
       let nextTimer = min(earliestDeadline(in: run.mode), run.limit)
-      if !ready.isEmpty || nextTimer <= now {
+      if isBusy || !ready.isEmpty || nextTimer <= now {
         if !ranAny { idle.runOverdue(at: now) }
         break
       }
@@ -164,7 +206,7 @@ extension Loop {
 
   /// A pass that handled a source gives no share, but work may not wait for ever.
   func giveOverdueIdleShare(_ run: Activation) {
-    guard idle.hasWork, state.value.modes[run.mode].isCommon else { return }
+    guard idle.hasWork, !run.isPoll, state.value.modes[run.mode].isCommon else { return }
     idle.runOverdue(at: poller.now)
   }
 }

@@ -17,7 +17,7 @@ internal import Synchronization
 /// }
 /// ```
 ///
-/// Keys take turns. A key's first piece, whose cost nobody knows, and one that is longer than any gap
+/// Keys share the time fairly. A key's first piece, whose cost nobody knows, and one that is longer than any gap
 /// run right after a frame. A piece that throws ends its item and nothing else. A nested run inside a
 /// piece gives no idle share.
 ///
@@ -141,6 +141,10 @@ public struct IdleQueue: Sendable {
     switch request {
     case .add(let work):
       if work.isCancelled { return end(work, .cancelled) }
+      if loop.state.value.idle.backlog.count == 0 {
+        // What brought the work may well be followed by more.
+        loop.state.value.idle.admission.event(at: loop.poller.now)
+      }
       loop.state.value.idle.backlog.append(work)
     case .cancel(let work):
       // A piece that runs goes on to its end; the item ends after it.
@@ -148,10 +152,7 @@ public struct IdleQueue: Sendable {
       loop.state.value.idle.backlog.remove(work)
       end(work, .cancelled)
     case .cancelKey(let key):
-      for work in loop.state.value.idle.backlog.items(of: key)
-      where loop.state.value.idle.running !== work {
-        work.cancel()
-      }
+      for work in loop.state.value.idle.backlog.items(of: key) { work.cancel() }
     }
   }
 

@@ -62,6 +62,10 @@ public final class IdleWork: @unchecked Sendable {  // `end` guarded by `lock`; 
   /// What remains to do; freed with the end. On the loop's thread.
   var steps: (any IdleSteps)?
   var hasBegun = false
+  /// In the backlog. On the loop's thread.
+  var isQueued = false
+  /// Its place among all that came for its key. On the loop's thread.
+  var number: UInt64 = 0
 
   private let total: Int?
   private let done = Atomic<Int>(0)
@@ -100,6 +104,9 @@ public final class IdleWork: @unchecked Sendable {  // `end` guarded by `lock`; 
     queue.submit(.cancel(self))
   }
 
+  /// When it has waited for as long as it may.
+  var overdueAt: Int64 { waitsSince.addingClamped(maximumWait) }
+
   var isCancelled: Bool { cancelled.load(ordering: .acquiring) }
 
   func pieceRan() { done.wrappingAdd(1, ordering: .relaxed) }
@@ -129,8 +136,10 @@ struct IdleKey: Hashable, @unchecked Sendable {  // made of a Sendable value onl
 
 /// Work cut into pieces. On the loop's thread.
 protocol IdleSteps: AnyObject {
-  /// Gets ready for the first question; part of the first piece's share.
+  /// Gets ready for the first piece, and is part of what that costs.
   func begin()
+  /// Whether pieces weigh anything but one.
+  var isWeighted: Bool { get }
   /// What the next piece weighs; nil when there is none.
   var nextWeight: Int? { get }
   /// Runs the next piece; whether its key goes on.
@@ -154,6 +163,8 @@ final class Traversal<Elements: Sequence>: IdleSteps {
     self.weight = weight
     self.body = body
   }
+
+  var isWeighted: Bool { weight != nil }
 
   func begin() { next = iterator.next() }
 
@@ -187,6 +198,8 @@ final class KeyedObject<Key, Object>: IdleSteps, StopsItsKey {
     self.weight = weight
     self.body = body
   }
+
+  var isWeighted: Bool { true }
 
   func begin() {}
 
