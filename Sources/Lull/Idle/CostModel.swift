@@ -19,13 +19,13 @@ package struct CostModel {
   /// Nanoseconds that a piece of `weight` is expected to take at most; nil before the first.
   package func expected(weight: Int) -> Int64? {
     let own = CostModel.weightClass(weight)
-    if own < classes.count, let costs = classes[own] { return scaled(costs.quantile, weight) }
+    if own < classes.count, let costs = classes[own] { return scaled(costs.bound, weight) }
     // From smaller pieces the cost of a unit errs high; a larger piece costs at least as much.
     for smaller in stride(from: min(own, classes.count) - 1, through: 0, by: -1) {
-      if let costs = classes[smaller] { return scaled(costs.quantile, weight) }
+      if let costs = classes[smaller] { return scaled(costs.bound, weight) }
     }
     for larger in stride(from: own + 1, to: classes.count, by: 1) {
-      if let costs = classes[larger] { return scaled(costs.quantile, 2 << larger) }
+      if let costs = classes[larger] { return scaled(costs.bound, 2 << larger) }
     }
     return nil
   }
@@ -58,8 +58,6 @@ package struct CostModel {
 /// How often which cost was seen, in steps of 3 %, the latest thousand or so counting most.
 private struct Histogram {
   private static let stepsPerOctave: Int64 = 32
-  /// One in so many may cost more than the quantile says.
-  private static let exceptions = 400
   private static let memory = 1600
 
   private var counts: [UInt16] = []
@@ -81,9 +79,19 @@ private struct Histogram {
     }
   }
 
-  /// The cost that all but one in `exceptions` stayed below: at first, the highest seen.
-  var quantile: Int64 {
-    var above = total / Histogram.exceptions
+  /// What a piece is taken to cost at most: all but one in 400 stayed below, at first all.
+  ///
+  /// What is far beyond all but one in 50 is taken for an accident, such as a thread that lost its
+  /// processor: it would keep the key out of every gap for hundreds of pieces, and no caution helps
+  /// against the next one.
+  var bound: Int64 {
+    let usual = cost(exceededBy: total / 50)
+    return min(cost(exceededBy: total / 400), usual.addingClamped(usual / 4))
+  }
+
+  /// The cost that so many of the counted ones, and no more, may have exceeded.
+  private func cost(exceededBy count: Int) -> Int64 {
+    var above = count
     for step in counts.indices.reversed() where counts[step] > 0 {
       above -= Int(counts[step])
       if above < 0 { return Histogram.upperEnd(of: step) }
