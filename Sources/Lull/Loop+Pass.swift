@@ -97,7 +97,9 @@ extension Loop {
   /// Performs the signalled sources of the mode, by order; true if any was.
   private func performSignalledSources(_ run: Activation) -> Bool {
     var performed = false
-    let due = state.value.signals.due(in: run.mode, of: state.value.modes)
+    var dropped: [SignalQueue.Signal] = []
+    let due = state.value.signals.due(in: run.mode, of: state.value.modes, dropped: &dropped)
+    dropped.removeAll()
     for signal in due {
       let source = signal.seat.source
       // Any signal will do: a nested run may have performed this one and left another.

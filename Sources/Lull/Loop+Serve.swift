@@ -81,7 +81,7 @@ extension Loop {
     if timer.intervalNanoseconds == 0 { timer.invalidate() }
     guard timer.isValid else { return }
     // A later date set meanwhile is honoured; otherwise the grid goes on.
-    let date = timer.date.load(ordering: .relaxed)
+    let date = timer.date.load(ordering: .acquiring)
     let deadline = timer.deadline.load(ordering: .relaxed)
     if deadline <= served {
       let next = timer.gridDate(after: now(on: timer.base))

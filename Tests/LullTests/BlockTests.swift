@@ -33,6 +33,17 @@ import Testing
     }
   }
 
+  @Test func `that wait for their mode stay ahead of what is queued meanwhile`() {
+    withVirtualLoop { loop, _ in
+      let timeline = Timeline(of: loop)
+      loop.perform(in: .first) { timeline.mark("early") }
+      loop.perform { loop.perform(in: .first) { timeline.mark("late") } }
+      #expect(loop.run() == .finished)
+      #expect(loop.run(in: .first) == .finished)
+      #expect(timeline.text == "early late")
+    }
+  }
+
   // swiftlang/swift-corelibs-xctest#531: a waiter in one mode deadlocks work meant for another.
   @Test func `for several modes run in the first that comes, once`() {
     withVirtualLoop { loop, _ in

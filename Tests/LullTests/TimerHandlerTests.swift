@@ -151,8 +151,8 @@ import Testing
       #expect(loop.run() == .finished)
       #expect(
         timeline.text
-          == "sleep +10 wake slow sleep +5 wake quick sleep +10 wake quick sleep +10 wake quick end "
-          + "sleep +5 wake slow sleep +2 wake end")
+          == "sleep +10 wake slow sleep +5 wake quick sleep +10 wake quick sleep +10 wake quick "
+          + "end sleep +5 wake slow sleep +2 wake end")
     }
   }
 

@@ -114,8 +114,10 @@ extension Loop {
       get { isValid ? Instant(nanoseconds: date.load(ordering: .relaxed)) : .distantPast }
       set {
         guard isValid else { return }
-        date.store(newValue.nanoseconds, ordering: .relaxed)
+        // The deadline first: the loop, which may be about to put the next date of the grid here,
+        // never sees the new date without it.
         deadline.store(max(newValue.nanoseconds, Timer.now(on: base)), ordering: .relaxed)
+        date.store(newValue.nanoseconds, ordering: .releasing)
         if isAtHome {
           loop!.rearm(self)
         } else {

@@ -23,17 +23,23 @@ struct SignalQueue: ~Copyable {
 
   /// Those to perform in `mode`, by order and then by time. They stay until they are performed, so
   /// that a nested run sees what its outer one has not got to.
-  mutating func due(in mode: ModeTable.Index, of modes: borrowing ModeTable) -> [Signal] {
+  ///
+  /// What is dropped is handed to `dropped`, to be let go by the caller: a source may go with it, and
+  /// its deinit may come back here.
+  mutating func due(
+    in mode: ModeTable.Index, of modes: borrowing ModeTable, dropped: inout [Signal]
+  ) -> [Signal] {
     guard !signals.isEmpty else { return [] }
     var due: [Signal] = []
-    var kept = 0
-    for index in signals.indices where signals[index].isLive {
-      let signal = signals[index]
+    var live: [Signal] = []
+    for signal in signals where signal.isLive {
       if modes.contains(mode, in: signal.seat.membership.modes) { due.append(signal) }
-      signals[kept] = signal
-      kept += 1
+      live.append(signal)
     }
-    signals.removeSubrange(kept...)
+    if live.count < signals.count {
+      swap(&signals, &live)
+      dropped = live
+    }
     if due.count > 1 {
       due.sort {
         $0.seat.source.order != $1.seat.source.order
