@@ -69,8 +69,8 @@ struct WorkloadBuilder<Trial: PieceTrial> {
     Cut.pieces(size: file.size, longest: workload.longestPiece)
   }
 
-  /// The median over a few files, each at the better of two times, since a machine that is disturbed
-  /// for a moment only ever takes longer. An unreadable file is met again and reported then.
+  /// The median over a few files, each at the better of two times: a machine that is disturbed for
+  /// a moment only ever takes longer. An unreadable file is met again and reported then.
   private mutating func costPerByte(_ files: some Sequence<Candidate>) -> Double {
     var costs: [Double] = []
     for file in files {
