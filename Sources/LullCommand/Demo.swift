@@ -112,6 +112,10 @@ extension Results {
         "in \(worst.name) the main thread waited \(short(worst.runQueueDelayMsPerS)) ms/s for a "
           + "processor")
     }
+    if let worst = figures.max(by: { $0.stolenMsPerS < $1.stolenMsPerS }), worst.stolenMsPerS > 5 {
+      signs.append(
+        "other machines took \(short(worst.stolenMsPerS)) ms/s of its processors in \(worst.name)")
+    }
     guard !signs.isEmpty else { return }
     let remedy = rounds < 5 ? "; --rounds 5 tells more" : ""
     notes.append("the machine was disturbed: \(signs.joined(separator: ", "))\(remedy)")

@@ -28,6 +28,7 @@ struct Figures: Equatable, Sendable {
   /// The pieces' time by the time, with work left, that neither frames nor input took.
   var freeTimeUsed: Double?
   var runQueueDelayMsPerS: Double
+  var stolenMsPerS: Double
   var pieceP50Ms: Double?
   var longestPieceMs: Double
 }
@@ -53,6 +54,7 @@ extension Figures {
     longestPieceMs = milliseconds(timeline.pieces.map(\.length).max() ?? 0)
     freeTimeUsed = timeline.freeTimeUsed
     runQueueDelayMsPerS = seconds > 0 ? milliseconds(timeline.runQueueDelay) / seconds : 0
+    stolenMsPerS = seconds > 0 ? milliseconds(timeline.stolen) / seconds : 0
     if let given = timeline.workGiven, let done = timeline.workDone {
       finishedMs = milliseconds(done - given)
     }
@@ -121,6 +123,7 @@ extension Figures {
     result.finishedMs = median(\.finishedMs)
     result.freeTimeUsed = median(\.freeTimeUsed)
     result.runQueueDelayMsPerS = median(\.runQueueDelayMsPerS)
+    result.stolenMsPerS = median(\.stolenMsPerS)
     result.pieceP50Ms = median(\.pieceP50Ms)
     result.longestPieceMs = median(\.longestPieceMs)
     return result
@@ -144,6 +147,7 @@ extension Figures {
       ("finishedMs", JSON(finishedMs)),
       ("freeTimeUsed", JSON(freeTimeUsed)),
       ("runQueueDelayMsPerS", .number(runQueueDelayMsPerS)),
+      ("stolenMsPerS", .number(stolenMsPerS)),
     ])
   }
 }

@@ -55,7 +55,8 @@ struct Page {
   private var conditions: String {
     let rounds =
       results.rounds > 1
-      ? " Figures are medians of \(results.rounds) rounds; of each strategy the middle one is drawn."
+      ? " There were \(results.rounds) rounds: of each strategy the middle one is drawn, with its "
+        + "figures; the table has the medians."
       : ""
     return "The thread that does the work also shows a frame every "
       + "\(decimal(milliseconds(Demo.period), places: 1)) ms, with "
@@ -87,7 +88,8 @@ struct Page {
     let timeline = outcome.shown
     let due = timeline.framesDue
     let late = due.count(where: \.isLate)
-    let figures = outcome.figures
+    // Of the round that is drawn, so that they can be counted in it; the table has the medians.
+    let figures = Figures(name: outcome.name, timeline: timeline)
     let start = milliseconds(timeline.closeUp(frames: 1).start - timeline.firstDue) - 2
     let id = "run-\(outcome.name)"
     let label = "\(outcome.name): \(late) of \(due.count) frames late"

@@ -119,9 +119,10 @@ import Lull
 
     let input = try InputThread(
       to: pipe.writeEnd.number, seed: seed, perSecond: Demo.inputPerSecond)
-    let waited = runQueueDelay()
+    let (waited, stolen) = (runQueueDelay(), stolenTime())
     _ = loop.run(in: .default, for: .nanoseconds(limit))
     timeline.runQueueDelay = runQueueDelay() - waited
+    timeline.stolen = stolenTime() - stolen
     timeline.end = monotonicNow()
     endStrategy()
     endStrategy = {}

@@ -42,6 +42,8 @@ struct Timeline: Equatable, Sendable {
   var workDone: Nanoseconds?
   /// How long the thread was ready to run and had no processor.
   var runQueueDelay: Nanoseconds = 0
+  /// How long the machine's processors stood still for the sake of other machines.
+  var stolen: Nanoseconds = 0
 
   /// The part of it that is measured: from the first frame due to the end.
   var span: Stretch { Stretch(start: firstDue, end: max(firstDue, end)) }

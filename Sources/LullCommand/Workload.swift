@@ -24,7 +24,7 @@ struct Workload: Sendable {
 
 /// How a file is cut into pieces.
 enum Cut {
-  /// Pieces of a file longer than `longest` are of unlike lengths, a fifth of it to all of it and
+  /// Pieces of a file longer than `longest` are of unlike lengths, a quarter of it to all of it and
   /// mostly short, as work in a real program is. The same file is always cut the same way.
   static func pieces(size: Int, longest: Int) -> [Piece] {
     guard size > longest else { return [Piece(bytes: size)] }
@@ -33,7 +33,8 @@ enum Cut {
     var offset = 0
     while offset < size {
       let chance = random.nextUnit()
-      let share = 0.2 + 0.8 * chance * chance * chance * chance
+      let square = chance * chance
+      let share = 0.25 + 0.75 * square * square * square
       var bytes = min(max(1, Int(Double(longest) * share)), size - offset)
       // A scrap at the end is no piece of its own.
       if size - offset <= longest, size - offset - bytes < longest / 5 { bytes = size - offset }

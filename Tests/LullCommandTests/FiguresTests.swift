@@ -130,7 +130,9 @@ import Testing
   @Test func `The delay in the run queue is by the length of the run`() {
     var run = timeline(end: 500)
     run.runQueueDelay = ns(3)
+    run.stolen = ns(20)
     #expect(figures(run).runQueueDelayMsPerS == 6)
+    #expect(figures(run).stolenMsPerS == 40)
   }
 
   @Test func `An empty run has figures too`() {
