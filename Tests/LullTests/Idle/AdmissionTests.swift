@@ -181,13 +181,25 @@ private func ms(_ count: Double) -> Int64 { Int64((count * 1_000_000).rounded())
 
   @Test func `lets one in four hundred cost more`() {
     var costs = CostModel()
-    costs.learn(ms(50), weight: 1)
+    costs.learn(ms(1.2), weight: 1)
     for _ in 0..<398 { costs.learn(ms(1), weight: 1) }
-    #expect(about(costs.expected(weight: 1), 50_000_000))
+    #expect(about(costs.expected(weight: 1), 1_200_000))
     costs.learn(ms(1), weight: 1)
     #expect(about(costs.expected(weight: 1), 1_000_000))
-    costs.learn(ms(50), weight: 1)
-    #expect(about(costs.expected(weight: 1), 50_000_000))
+    costs.learn(ms(1.2), weight: 1)
+    #expect(about(costs.expected(weight: 1), 1_200_000))
+  }
+
+  /// A thread that lost its processor for 30 ms must not keep its key out of every gap.
+  @Test func `takes one far beyond the rest for an accident, and one in fifty for a cost`() {
+    var costs = CostModel()
+    costs.learn(ms(30), weight: 1)
+    for _ in 0..<48 { costs.learn(ms(1), weight: 1) }
+    #expect(about(costs.expected(weight: 1), 30_000_000))
+    costs.learn(ms(1), weight: 1)
+    #expect(about(costs.expected(weight: 1), 1_250_000))
+    costs.learn(ms(30), weight: 1)
+    #expect(about(costs.expected(weight: 1), 30_000_000))
   }
 
   @Test func `forgets what was long ago`() {
