@@ -54,9 +54,16 @@ uint64_t lull_exchange_timer_slack(uint64_t nanoseconds) {
 extern int _dispatch_get_main_queue_handle_4CF(void) __attribute__((weak));
 extern void _dispatch_main_queue_callback_4CF(void *message) __attribute__((weak));
 
-int lull_main_queue_descriptor(void) {
+static int main_queue_descriptor(void) {
   if (!_dispatch_get_main_queue_handle_4CF || !_dispatch_main_queue_callback_4CF) return -1;
   return _dispatch_get_main_queue_handle_4CF();
+}
+
+// libdispatch's queues do not survive a fork, and their descriptors stay the parent's.
+int lull_main_queue_descriptor(void) { return fork_generation ? -1 : main_queue_descriptor(); }
+
+bool lull_is_main_queue_descriptor(int descriptor) {
+  return descriptor == main_queue_descriptor();
 }
 
 void lull_drain_main_queue(void) { _dispatch_main_queue_callback_4CF(NULL); }

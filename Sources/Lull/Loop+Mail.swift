@@ -107,6 +107,8 @@ extension Loop {
   /// more. Runs on that thread.
   func die() {
     readMail()
+    // What the handlers below ask of the loop would never be done.
+    state.value.isOver = true
     for seat in state.value.seats.values.sorted(by: {
       $0.membership.sequence < $1.membership.sequence
     }) {
@@ -115,11 +117,11 @@ extension Loop {
     for item in state.value.items.all { abandon(item) }
     idle.die()
     for letter in mail.close() { refuse(letter) }
-    // Freed here, on the thread that its closures belong to.
-    let blocks = state.value.blocks.detach()
-    state.value = LoopState()
-    state.value.isOver = true
-    _ = blocks
+    // Freed here, on the thread that its closures belong to; what they held may still ask the loop,
+    // and finds it empty.
+    var last = LoopState()
+    last.isOver = true
+    swap(&state.value, &last)
   }
 
   /// What came too late.

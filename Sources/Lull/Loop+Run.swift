@@ -97,8 +97,7 @@ extension Loop {
   func takeStop(_ run: Activation) -> Bool {
     let bit = Loop.stopBit(of: run.level)
     guard stops.load(ordering: .sequentiallyConsistent) & bit != 0 else { return false }
-    stops.bitwiseAnd(~bit, ordering: .sequentiallyConsistent)
-    return true
+    return stops.bitwiseAnd(~bit, ordering: .sequentiallyConsistent).oldValue & bit != 0
   }
 
   func isStopped(_ run: Activation) -> Bool {

@@ -188,6 +188,8 @@ extension Loop {
     state.value.isDrainingMainQueue = true
     call(.mainQueue) { lull_drain_main_queue() }
     state.value.isDrainingMainQueue = false
+    // A nested run may have narrowed it to nothing, for it could not drain it.
+    widen()
     return true
   }
 }

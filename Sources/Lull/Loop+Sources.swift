@@ -75,7 +75,11 @@ extension Loop {
     let slot = state.value.descriptors.slot(of: source.descriptor)
     if !state.value.descriptors[slot].sources.contains(where: { $0 === source }) {
       state.value.descriptors[slot].sources.append(source)
+      // Its number may stand for another file than it did when we last told the kernel.
+      state.value.descriptors[slot].isKnown = false
     }
+    // Nothing is asked for yet, and nothing would be said.
+    if source.interest.isEmpty { try poller.prepare(source.descriptor) }
     try refresh(slot)
   }
 
@@ -102,7 +106,7 @@ extension Loop {
   /// Asks the kernel for all that the sources of a descriptor want, in any mode.
   func refresh(_ slot: DescriptorTable.Slot) throws(SystemError) {
     try ask(slot, for: state.value.descriptors.interest(of: slot))
-    state.value.descriptors[slot].isNarrowed = false
+    state.value.descriptors.unnarrow(slot)
   }
 
   private func ask(_ slot: DescriptorTable.Slot, for interest: Readiness) throws(SystemError) {
@@ -121,7 +125,10 @@ extension Loop {
     guard !ready.isEmpty else { return }
     let mainQueue = state.value.modes[mode].isCommon && !state.value.isDrainingMainQueue
     ready.removeAll { event in
-      guard let slot = state.value.descriptors.slot(ofToken: event.token) else { return true }
+      guard let slot = state.value.descriptors.slot(ofToken: event.token) else {
+        if state.value.descriptors.isHaunted(by: event.token) { poller.startAfresh() }
+        return true
+      }
       let interest = state.value.descriptors.interest(
         of: slot, in: mode, of: state.value.modes, mainQueue: mainQueue)
       if !interest.isEmpty,

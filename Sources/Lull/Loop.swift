@@ -135,8 +135,15 @@ public final class Loop: @unchecked Sendable {  // `state` belongs to `thread`, 
   ///
   /// > Threads: any, and signal handlers.
   public func stop() {
-    let level = max(1, level.load(ordering: .sequentiallyConsistent))
-    stops.bitwiseOr(Loop.stopBit(of: level), ordering: .sequentiallyConsistent)
+    while true {
+      let running = max(1, level.load(ordering: .sequentiallyConsistent))
+      let bit = Loop.stopBit(of: running)
+      stops.bitwiseOr(bit, ordering: .sequentiallyConsistent)
+      // That run may have ended before it could see the stop: then it is for the one around it.
+      guard max(1, level.load(ordering: .sequentiallyConsistent)) < running,
+        stops.bitwiseAnd(~bit, ordering: .sequentiallyConsistent).oldValue & bit != 0
+      else { break }
+    }
     wakeIfSleeping()
   }
 

@@ -118,6 +118,8 @@ extension VirtualPoller: Poller {
     lock.withLock { state.watched[descriptor] = nil }
   }
 
+  func startAfresh() {}
+
   func setContinuousDeadline(_ deadline: Int64) {
     lock.withLock { state.continuousDeadline = deadline }
   }

@@ -35,6 +35,8 @@ int lull_epoll_wait_ns(int epoll, struct epoll_event *events, int count, int64_t
 uint64_t lull_exchange_timer_slack(uint64_t nanoseconds);
 
 /// libdispatch's main queue: an eventfd that turns readable when the queue has work, or -1 where
-/// this libdispatch has none; and the call that runs what is queued (main thread only).
+/// this libdispatch has none, and in a child made by fork; and the call that runs what is queued
+/// (main thread only).
 int lull_main_queue_descriptor(void);
+bool lull_is_main_queue_descriptor(int descriptor);
 void lull_drain_main_queue(void);

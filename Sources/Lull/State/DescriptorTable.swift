@@ -28,6 +28,7 @@ struct DescriptorTable: ~Copyable {
   private var free: [Slot] = []
   private var generations: UInt32 = 0
   private(set) var narrowed: [Slot] = []
+  private var stranger: UInt64?
   /// The mode for which entries were narrowed.
   private(set) var narrowedFor: ModeTable.Index?
 
@@ -56,6 +57,7 @@ struct DescriptorTable: ~Copyable {
   func existing(_ descriptor: CInt) -> Slot? { slotOf[descriptor] }
 
   mutating func remove(_ slot: Slot) {
+    unnarrow(slot)
     slotOf[entries[slot]!.descriptor] = nil
     entries[slot] = nil
     free.append(slot)
@@ -105,10 +107,26 @@ struct DescriptorTable: ~Copyable {
     narrowedFor = mode
   }
 
+  /// The kernel has been asked for all again.
+  mutating func unnarrow(_ slot: Slot) {
+    guard entries[slot]!.isNarrowed else { return }
+    entries[slot]!.isNarrowed = false
+    narrowed.removeAll { $0 == slot }
+  }
+
+  /// Takes note of an event under a token that nobody has; true if it was the last such token too.
+  ///
+  /// Once is an entry that went after the kernel had seen it ready. Again is a file that was closed
+  /// before it was taken out, and that someone else still has open: it could be reported for ever.
+  mutating func isHaunted(by token: UInt64) -> Bool {
+    defer { stranger = token }
+    return stranger == token
+  }
+
   /// Another mode runs, or interests changed: the slots whose full interest counts again.
   mutating func widen() -> [Slot] {
     guard !narrowed.isEmpty else { return [] }
-    let slots = narrowed.filter { entries[$0]?.isNarrowed == true }
+    let slots = narrowed
     for slot in slots { entries[slot]!.isNarrowed = false }
     narrowed.removeAll(keepingCapacity: true)
     narrowedFor = nil

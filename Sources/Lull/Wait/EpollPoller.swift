@@ -15,8 +15,9 @@ final class EpollPoller: Poller, @unchecked Sendable {  // loop's thread, but fo
 
   private var kernel: Kernel?
   private var watched: [CInt: Watch] = [:]
-  private var generation = lull_fork_generation()
   private var continuousDeadline = Int64.max
+  /// Whether the kernel's timer is set to it. There may have been no descriptor for one.
+  private var continuousIsSet = true
   private var ownSlack: UInt64?
   private let events = EventBuffer(capacity: EpollPoller.capacity)
 
@@ -25,6 +26,10 @@ final class EpollPoller: Poller, @unchecked Sendable {  // loop's thread, but fo
   private let eventfd = Atomic<CInt>(-1)
   /// What the futex sleeps on; 1 is a wake not yet seen.
   private let word = Atomic<UInt32>(0)
+  /// Whose descriptors these are: a child made by fork must not touch its parent's.
+  private let generation = Atomic<UInt32>(lull_fork_generation())
+  /// Whether the kernel, or what guards it, knows epoll_pwait2.
+  private static let hasFineWait = Atomic<Bool>(true)
 
   private struct Watch {
     let interest: Loop.Readiness
@@ -75,7 +80,7 @@ final class EpollPoller: Poller, @unchecked Sendable {  // loop's thread, but fo
     }
   }
 
-  init() { open() }
+  init() { try? reopen() }
 
   // MARK: Clocks
 
@@ -87,8 +92,15 @@ final class EpollPoller: Poller, @unchecked Sendable {  // loop's thread, but fo
   var watchesNothing: Bool { watched.isEmpty && continuousDeadline == .max }
 
   func prepare(_ descriptor: CInt) throws(SystemError) {
-    let epoll = epoll.load(ordering: .acquiring)
-    guard epoll >= 0 else { return }  // The loop's thread will try again to open one, and say so.
+    var epoll = isForked ? -1 : epoll.load(ordering: .acquiring)
+    var trial: Kernel?
+    if epoll < 0 {
+      // The loop's thread will open one too: here is the last chance to say that it cannot.
+      let made = try Kernel()
+      epoll = made.epoll.number
+      trial = made
+    }
+    defer { extendLifetime(trial) }
     do {
       // One-shot and for nothing: whatever it reports comes at most once, under a token nobody has.
       try control(epoll, EPOLL_CTL_ADD, descriptor, EPOLLONESHOT.rawValue, EpollPoller.clockToken)
@@ -98,16 +110,23 @@ final class EpollPoller: Poller, @unchecked Sendable {  // loop's thread, but fo
 
   func watch(_ descriptor: CInt, for interest: Loop.Readiness, token: UInt64) throws(SystemError) {
     guard !interest.isEmpty else { return unwatch(descriptor) }
+    if isForked { leaveParent() }
     if kernel == nil { try reopen() }
     try register(descriptor, interest, token)
     watched[descriptor] = Watch(interest: interest, token: token)
   }
 
   func unwatch(_ descriptor: CInt) {
+    if isForked { leaveParent() }
     watched[descriptor] = nil
     guard let epoll = kernel?.epoll.number else { return }
     // The user may have closed it, which took it out already.
     _ = epoll_ctl(epoll, EPOLL_CTL_DEL, descriptor, nil)
+  }
+
+  func startAfresh() {
+    kernel = nil
+    try? reopen()
   }
 
   private func register(_ descriptor: CInt, _ interest: Loop.Readiness, _ token: UInt64)
@@ -127,18 +146,37 @@ final class EpollPoller: Poller, @unchecked Sendable {  // loop's thread, but fo
   }
 
   func setContinuousDeadline(_ deadline: Int64) {
-    guard deadline != continuousDeadline else { return }
+    guard deadline != continuousDeadline || !continuousIsSet else { return }
+    if isForked { leaveParent() }
     continuousDeadline = deadline
-    // Without descriptors the wait below is cut into pieces instead.
-    try? kernel?.setTimer(deadline)
+    setTimer()
+  }
+
+  private func setTimer() {
+    do {
+      try kernel?.setTimer(continuousDeadline)
+      continuousIsSet = kernel != nil
+    } catch {
+      // No descriptor is left for the kernel's timer: waits are cut short instead.
+      continuousIsSet = false
+    }
   }
 
   // MARK: Waiting
 
   func wait(until deadline: Int64, into ready: inout [ReadyEvent]) {
-    if generation != lull_fork_generation() { forked() }
+    if isForked { leaveParent() }
+    var deadline = deadline
+    if continuousDeadline != .max, !continuousIsSet {
+      deadline = min(deadline, now.addingClamped(continuousDeadline.addingClamped(-continuousNow)))
+    }
     guard let epoll = kernel?.epoll.number else { return waitOnFutex(until: deadline) }
-    let count = waitOnce(epoll, until: deadline)
+    var count = waitOnce(epoll, until: deadline)
+    // A signal handler that wants the loop awake says so by a wake().
+    while count == -EINTR { count = waitOnce(epoll, until: deadline) }
+    precondition(
+      count >= 0,
+      "the loop can wait no more, for its epoll was closed: close only descriptors that are yours")
     for index in 0..<count {
       let (token, bits) = events[index]
       guard token < EpollPoller.clockToken else { continue }
@@ -149,38 +187,43 @@ final class EpollPoller: Poller, @unchecked Sendable {  // loop's thread, but fo
   /// Named plainly so that a profile shows it: here, and only here, the thread sleeps.
   private func waitOnce(_ epoll: CInt, until deadline: Int64) -> Int {
     // The plain call is 80 ns cheaper and does for "at once" and "no limit".
-    if deadline == .min {
-      return max(0, Int(unsafe epoll_wait(epoll, events.start, Int32(EpollPoller.capacity), 0)))
-    }
-    if deadline == .max {
-      return max(0, Int(unsafe epoll_wait(epoll, events.start, Int32(EpollPoller.capacity), -1)))
-    }
+    if deadline == .min { return waitCoarsely(epoll, milliseconds: 0) }
+    if deadline == .max { return waitCoarsely(epoll, milliseconds: -1) }
     let left = deadline.addingClamped(-now)
-    if left <= 0 {
-      return max(0, Int(unsafe epoll_wait(epoll, events.start, Int32(EpollPoller.capacity), 0)))
-    }
+    if left <= 0 { return waitCoarsely(epoll, milliseconds: 0) }
     takeSlack()
-    let result = unsafe lull_epoll_wait_ns(epoll, events.start, Int32(EpollPoller.capacity), left)
-    if result != -ENOSYS { return max(0, Int(result)) }
-    // Before Linux 5.11: whole milliseconds, rounded up lest the last one be spent spinning.
-    let milliseconds = Int32(clamping: (left + 999_999) / 1_000_000)
-    return max(
-      0, Int(unsafe epoll_wait(epoll, events.start, Int32(EpollPoller.capacity), milliseconds)))
+    if EpollPoller.hasFineWait.load(ordering: .relaxed) {
+      let result = unsafe lull_epoll_wait_ns(epoll, events.start, Int32(EpollPoller.capacity), left)
+      // Before Linux 5.11 there is none; container runtimes of that time refuse what they do not
+      // know with EPERM (moby/moby#42680, fixed in Docker 20.10.10).
+      if result != -ENOSYS, result != -EPERM { return Int(result) }
+      EpollPoller.hasFineWait.store(false, ordering: .relaxed)
+    }
+    // Whole milliseconds, rounded up lest the last one be spent spinning.
+    let (milliseconds, rest) = left.quotientAndRemainder(dividingBy: 1_000_000)
+    return waitCoarsely(
+      epoll, milliseconds: Int32(clamping: milliseconds.addingClamped(rest > 0 ? 1 : 0)))
+  }
+
+  private func waitCoarsely(_ epoll: CInt, milliseconds: Int32) -> Int {
+    let count = unsafe epoll_wait(
+      epoll, events.start, Int32(EpollPoller.capacity), milliseconds)
+    return count < 0 ? -Int(errno) : Int(count)
   }
 
   private func waitOnFutex(until deadline: Int64) {
-    let due = min(
-      deadline,
-      continuousDeadline == .max ? .max : now.addingClamped(continuousDeadline - continuousNow))
-    let left = due == .max ? nil : Optional(due == .min ? 0 : due.addingClamped(-now))
-    if word.exchange(0, ordering: .sequentiallyConsistent) == 0, left ?? 1 > 0 {
+    while word.exchange(0, ordering: .sequentiallyConsistent) == 0 {
+      let left = deadline == .max ? nil : Optional(deadline.addingClamped(-now))
+      if let left, left <= 0 { break }
       takeSlack()
       futexWait(word, while: 0, nanoseconds: left)
-      word.store(0, ordering: .sequentiallyConsistent)
     }
   }
 
   func wake() {
+    // In a child made by fork the loop is awake, or will wake itself when it leaves the parent's
+    // descriptors; nobody else sleeps there.
+    if isForked { return }
     let descriptor = eventfd.load(ordering: .acquiring)
     if descriptor >= 0 {
       let saved = errno  // We may be in a signal handler.
@@ -207,28 +250,37 @@ final class EpollPoller: Poller, @unchecked Sendable {  // loop's thread, but fo
     if ownSlack == nil { ownSlack = lull_exchange_timer_slack(1) }
   }
 
-  /// A child made by fork shares our descriptors with its parent: what it writes there wakes a
-  /// stranger. It gets its own, with everything we watch.
-  private func forked() {
-    generation = lull_fork_generation()
-    kernel = nil
-    open()
-    for (descriptor, watch) in watched {
-      try? register(descriptor, watch.interest, watch.token)
-    }
-    if continuousDeadline != .max { try? kernel?.setTimer(continuousDeadline) }
-  }
+  @inline(__always)
+  private var isForked: Bool { generation.load(ordering: .relaxed) != lull_fork_generation() }
 
-  private func open() { try? reopen() }
+  /// A child made by fork shares our descriptors with its parent: what it writes there wakes a
+  /// stranger, and what it takes out is out for both. It gets its own, with everything we watch.
+  private func leaveParent() {
+    kernel = nil
+    // That queue is the parent's: reading its eventfd would take the parent's wake-up away.
+    watched = watched.filter { !lull_is_main_queue_descriptor($0.key) }
+    try? reopen()
+    generation.store(lull_fork_generation(), ordering: .releasing)
+    // What came while there was nothing to wake by.
+    wake()
+  }
 
   private func reopen() throws(SystemError) {
     epoll.store(-1, ordering: .releasing)
     eventfd.store(-1, ordering: .releasing)
     let made = try Kernel()
     kernel = made
+    for (descriptor, watch) in watched {
+      do {
+        try control(
+          made.epoll.number, EPOLL_CTL_ADD, descriptor, watch.interest.epollBits, watch.token)
+      } catch {
+        watched[descriptor] = nil  // Closed by its user, who has not said so yet.
+      }
+    }
+    setTimer()
     epoll.store(made.epoll.number, ordering: .releasing)
     eventfd.store(made.eventfd.number, ordering: .releasing)
-    if continuousDeadline != .max { try made.setTimer(continuousDeadline) }
   }
 }
 
@@ -270,5 +322,7 @@ extension Loop.Readiness {
     if bits & EPOLLOUT.rawValue != 0 { insert(.writable) }
     if bits & EPOLLHUP.rawValue != 0 { insert(.hangUp) }
     if bits & EPOLLERR.rawValue != 0 { insert(.error) }
+    // Then neither a read nor a write would block, and who asked for one of them may look for that.
+    if !isEmpty, !isDisjoint(with: .alwaysReported) { formUnion([.readable, .writable]) }
   }
 }

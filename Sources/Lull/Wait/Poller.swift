@@ -26,6 +26,10 @@ package protocol Poller: AnyObject, Sendable {
   /// Stops watching a descriptor, which may be closed already.
   func unwatch(_ descriptor: CInt)
 
+  /// Forgets what the kernel knows and tells it again all that is watched: it may report for ever a
+  /// file that was closed here before it was taken out, and is open elsewhere.
+  func startAfresh()
+
   /// Ends waits at `deadline` on the clock that counts suspend; `Int64.max` for none.
   func setContinuousDeadline(_ deadline: Int64)
 
