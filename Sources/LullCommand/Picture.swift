@@ -51,8 +51,8 @@ enum Picture {
 
   /// A short time, close up: what the main thread does in each column.
   ///
-  /// `█` is a frame on time and `▓` a late one, with a `!` where it was due; `▒` and `░` are
-  /// pieces, by turns, and `•` is input.
+  /// `█` is a frame on time and `▓` a late one, with a `!` where it was due.
+  /// Pieces are `▒` and `░` by turns, and `•` is input.
   static func closeUp(of timeline: Timeline, over span: Stretch, columns: Int) -> [Cell] {
     var cells = Array(repeating: Cell(glyph: " ", color: nil), count: columns)
     func fill(_ stretch: Stretch, _ cell: Cell) {
