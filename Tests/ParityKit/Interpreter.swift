@@ -40,7 +40,7 @@ package final class Interpreter<Loop: RunLoopUnderTest>: Callbacks, @unchecked S
   ///   - make: makes the run loop, with the program's items, in virtual time at tick 0.
   ///   - finish: is given the run loop after the last event; callbacks are ignored by then.
   package static func run(
-    _ program: Program, budget: Int = 300, on make: (Program, any Callbacks) -> Loop,
+    _ program: Program, budget: Int = 120, on make: (Program, any Callbacks) -> Loop,
     finish: (Loop) -> Void = { _ in }
   ) -> (trace: [String], coverage: Coverage) {
     let interpreter = Interpreter(program, budget: budget)

@@ -38,7 +38,7 @@ package final class Model: RunLoopUnderTest {
     self.callbacks = callbacks
     self.differences = differences.reduce(0) { $0 | 1 << $1.rawValue }
     sources = program.sources.map { Source(order: $0) }
-    timers = program.timers.map { Timer(first: $0.first, interval: $0.interval) }
+    timers = program.timers.map { Timer(first: $0.first, interval: max(0, $0.interval)) }
     observers = program.observers.map {
       Observer(activities: $0.activities, order: $0.order, repeats: $0.repeats)
     }

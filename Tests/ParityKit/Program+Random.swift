@@ -23,7 +23,7 @@ extension Program {
       sources.indices.map(Item.source) + timers.indices.dropLast().map(Item.timer)
       + observers.indices.map(Item.observer)
     for trigger in triggers where !dice.isLucky(4) {
-      scripts[trigger] = (0...dice.below(4)).map { _ in dice.ops(upTo: trigger.isSeldom ? 7 : 4, nesting: 2) }
+      scripts[trigger] = (0...dice.below(4)).map { _ in dice.ops(upTo: trigger.isSeldom ? 8 : 4, nesting: 2) }
     }
     top = topOps(&dice, stopsEverywhere: alwaysStops || dice.isLucky(2))
   }
@@ -81,14 +81,12 @@ private struct Dice {
 
   mutating func item() -> Item? { items.randomElement(using: &random) }
 
-  /// One of a few activities, half of the time of those that seldom come; or of any.
+  /// An observer of several activities or, more often, of one, so that those that come seldom and
+  /// late have their share of callbacks.
   mutating func observer() -> Program.ObserverSpec {
     var activities = 0
     if isLucky(3) {
       for activity in Activity.allCases where isLucky(2) { activities |= activity.rawValue }
-    } else if !isLucky(4) {
-      let seldom: [Activity] = [.beforeWaiting, .afterWaiting, .exit]
-      activities = seldom.randomElement(using: &random)!.rawValue
     }
     if activities == 0 { activities = Activity.allCases.randomElement(using: &random)!.rawValue }
     return .init(activities: activities, order: below(3) - 1, repeats: !isLucky(5))
@@ -131,8 +129,8 @@ private struct Dice {
     switch below(43) {
     case 0...3: return item().map { .add($0, mode()) }
     case 4...5: return item().map { .remove($0, mode()) }
-    case 6: return item().map { .invalidate($0) }
-    case 7...11: return source().map { .signal($0) }
+    case 6...7: return item().map { .invalidate($0) }
+    case 8...11: return source().map { .signal($0) }
     case 12...13: return .wakeUp
     case 14...15: return .stop
     case 16...18: return timer().map { .setNextFire($0, below(8) - 2) }

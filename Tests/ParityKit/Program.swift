@@ -34,7 +34,7 @@ package struct Program: Hashable, Sendable {
   package struct TimerSpec: Hashable, Sendable {
     /// The tick of the first fire date; it may be negative, which is in the past.
     package var first: Int
-    /// Ticks between fire dates, or 0 for a timer that fires once.
+    /// Ticks between fire dates; 0 or less for a timer that fires once.
     package var interval: Int
     /// Whether every callback ends by stopping the loop. Such a timer in every mode is what makes
     /// any program end.

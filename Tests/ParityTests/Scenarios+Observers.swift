@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import ParityKit
+
+/// Observers, common modes and blocks.
+extension Scenario {
+  static let observers = [
+    Scenario(
+      "S53", "observers are called by order, equal orders as they were added",
+      Program(
+        sources: [0], observers: [.of(.entry, order: 1), .of(.entry), .of(.entry)],
+        [.add(s0, m0), .add(o2, m0), .add(o0, m0), .add(o1, m0), .poll(m0)]),
+      cf: "#"),
+    Scenario(
+      "S53", "an observer added or invalidated meanwhile is not called",
+      Program(
+        sources: [0], observers: [.of(.entry), .of(.entry, order: 1), .of(.entry, order: 2)],
+        on: [.observer(0): [[.add(o1, m0), .invalidate(o2)]]],
+        [.add(s0, m0), .add(o0, m0), .add(o2, m0), .poll(m0), .poll(m0)]),
+      cf: "#"),
+    Scenario(
+      "S53", "an observer removed meanwhile is called all the same",
+      Program(
+        sources: [0], observers: [.of(.entry), .of(.entry, order: 1)],
+        on: [.observer(0): [[.remove(o1, m0)]]],
+        [.add(s0, m0), .add(o0, m0), .add(o1, m0), .poll(m0), .poll(m0)]),
+      cf: "#", lull: "#", by: .removedIsNotCalled),
+    Scenario(
+      "S54", "an observer in its callback is not called by a nested run; others are",
+      Program(
+        sources: [0], observers: [.of(.beforeTimers, .exit), .of(.entry, .exit)],
+        on: [.observer(0): [[.poll(m0)]]],
+        [.add(s0, m0), .add(o0, m0), .add(o1, m0), .poll(m0)]),
+      cf: "#"),
+    Scenario(
+      "S55", "an observer that does not repeat is valid in its callback, and never after",
+      Program(
+        sources: [0], observers: [.of(.entry, .beforeTimers, .exit, repeats: false)],
+        on: [.observer(0): [[.isValid(o0), .contains(o0, m0)]]],
+        [.add(s0, m0), .add(o0, m0), .poll(m0), .isValid(o0), .contains(o0, m0), .poll(m0)]),
+      cf: "#"),
+    Scenario(
+      "S57", "the default mode is common from the start; an item for the common modes is in each",
+      Program(
+        timers: [.at(1)],
+        [.addCommonMode(m1), .add(t0, .common)]
+          + [.contains(t0, m0), .contains(t0, m1), .contains(t0, m2), .contains(t0, .common)]),
+      cf: "#"),
+    Scenario(
+      "S57", "a mode that becomes common takes all common items in",
+      Program(
+        sources: [0], timers: [.at(1)], observers: [.of(.entry)],
+        [.add(s0, .common), .add(t0, .common), .add(o0, .common), .addCommonMode(m1)]
+          + [.contains(s0, m1), .contains(t0, m1), .contains(o0, m1), .poll(m1), .addCommonMode(m1)]),
+      cf: "#"),
+    Scenario(
+      "S57", "an item taken out of one mode stays a common item, and in the other modes",
+      Program(
+        observers: [.of(.entry)],
+        [.addCommonMode(m1), .add(o0, .common), .remove(o0, m0)]
+          + [.contains(o0, m0), .contains(o0, m1), .contains(o0, .common), .addCommonMode(m2)]
+          + [.contains(o0, m2)]),
+      cf: "#"),
+    Scenario(
+      "S57", "taking an item out of the common modes takes it out of all of them, and no other",
+      Program(
+        timers: [.at(1)],
+        [.addCommonMode(m1), .add(t0, .common), .add(t0, m2), .remove(t0, .common)]
+          + [.contains(t0, m0), .contains(t0, m1), .contains(t0, m2), .contains(t0, .common)]),
+      cf: "#"),
+    Scenario(
+      "S57", "taking an item out of the common modes does nothing if it is no common item",
+      Program(timers: [.at(1)], [.add(t0, m0), .remove(t0, .common), .contains(t0, m0)]),
+      cf: "#"),
+    Scenario(
+      "S57", "an item that is invalidated in no mode stays a common item",
+      Program(
+        observers: [.of(.entry)],
+        [.add(o0, .common), .remove(o0, m0), .invalidate(o0), .contains(o0, .common)]),
+      cf: "#", lull: "#", by: .commonItemsAreExact),
+    Scenario(
+      "S58", "the common modes cannot be run",
+      Program(
+        sources: [0], observers: [.all],
+        [.add(s0, .common), .add(o0, .common), .run(.common), .poll(.common)]),
+      cf: "#"),
+  ]
+
+  static let blocks = [
+    Scenario(
+      "S60", "blocks run once, in the order they were queued",
+      Program(
+        sources: [0],
+        [.add(s0, m0), .perform([m0], []), .perform([m0], []), .poll(m0), .poll(m0)]),
+      cf: "#"),
+    Scenario(
+      "S60", "blocks of other modes keep their order and wait",
+      Program(
+        sources: [0],
+        [.add(s0, m0), .add(s0, m1), .perform([m1], []), .perform([m0], []), .perform([m1], [])]
+          + [.perform([m0, m1], []), .poll(m0), .perform([m1], []), .poll(m1), .poll(m0)]),
+      cf: "#"),
+    Scenario(
+      "S60", "a block for the common modes runs in the first one that runs, and in no other",
+      Program(
+        sources: [0],
+        [.add(s0, m0), .add(s0, m1), .add(s0, m2), .addCommonMode(m1), .perform([.common], [])]
+          + [.poll(m2), .poll(m1), .poll(m0)]),
+      cf: "#"),
+    Scenario(
+      "S60", "blocks run before sources and again after them, and after the wait",
+      Program(
+        sources: [0], timers: [.at(2), .stop(at: 3)],
+        on: [.perform(0): [[.perform([m0], [])]], .timer(0): [[.perform([m0], [])]]],
+        [.add(s0, m0), .add(t0, m0), .add(t1, m0), .perform([m0], []), .signal(0), .run(m0)]),
+      cf: "#"),
+    Scenario(
+      "S61", "a block queued by a block runs in a later pass",
+      Program(
+        sources: [0],
+        [.add(s0, m0), .perform([m0], [.perform([m0], [])]), .perform([m0], [])]
+          + [.poll(m0), .poll(m0)]),
+      cf: "#"),
+    Scenario(
+      "S61", "a nested run in a block does not run the blocks behind it",
+      Program(
+        sources: [0],
+        [.add(s0, m0), .perform([m0], [.poll(m0)]), .perform([m0], []), .poll(m0)]),
+      cf: "#"),
+  ]
+}
