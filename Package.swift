@@ -43,7 +43,8 @@ let package = Package(
     // Programs of their own: the main loop needs a process's main thread, and counting system calls
     // a process that does nothing else.
     .executableTarget(
-      name: "MainThreadProbe", dependencies: ["Lull", "CTestSupport"], path: "Tests/MainThreadProbe",
+      name: "MainThreadProbe", dependencies: ["Lull", "CTestSupport"],
+      path: "Tests/MainThreadProbe",
       cSettings: gnu, swiftSettings: strict),
 
     // The real CFRunLoop as an oracle: programs, a model of what they do, and a child process that

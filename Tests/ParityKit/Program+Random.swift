@@ -23,7 +23,8 @@ extension Program {
       sources.indices.map(Item.source) + timers.indices.dropLast().map(Item.timer)
       + observers.indices.map(Item.observer)
     for trigger in triggers where !dice.isLucky(4) {
-      scripts[trigger] = (0...dice.below(4)).map { _ in dice.ops(upTo: trigger.isSeldom ? 8 : 4, nesting: 2) }
+      let length = trigger.isSeldom ? 8 : 4
+      scripts[trigger] = (0...dice.below(4)).map { _ in dice.ops(upTo: length, nesting: 2) }
     }
     top = topOps(&dice, stopsEverywhere: alwaysStops || dice.isLucky(2))
   }

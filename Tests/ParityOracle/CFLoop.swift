@@ -5,9 +5,12 @@ import CoreFoundation
 import Foundation
 import ParityKit
 
-/// Foundation's CFRunLoop of the calling thread, which must be one that `vt_run` started.
+/// Foundation's CFRunLoop of the calling thread: in virtual time on one that `vt_run` started, in
+/// real time on others.
 final class CFLoop: RunLoopUnderTest {
   private let callbacks: any Callbacks
+  private let isReal: Bool
+  private let startDate: CFAbsoluteTime
   private let loop = CFRunLoopGetCurrent()
   private let modes: [CFString]
   private var handles: [Handle] = []
@@ -17,8 +20,10 @@ final class CFLoop: RunLoopUnderTest {
   private var commonItems: [Item] = []
   private var commonModes: Set<Mode> = [.initial]
 
-  init(_ program: Program, _ callbacks: any Callbacks) {
+  init(_ program: Program, _ callbacks: any Callbacks, isReal: Bool = false) {
     self.callbacks = callbacks
+    self.isReal = isReal
+    startDate = isReal ? CFAbsoluteTimeGetCurrent() : Double(VT_START - 978_307_200)
     modes = [kCFRunLoopDefaultMode] + customModes.prefix(program.modeCount - 1)
     for (index, order) in program.sources.enumerated() { makeSource(index, order) }
     for (index, timer) in program.timers.enumerated() { makeTimer(index, timer) }
@@ -112,9 +117,16 @@ final class CFLoop: RunLoopUnderTest {
 
   // MARK: Operations
 
-  var tick: Int { Int(vt_now()) / Program.tickNanoseconds }
+  var tick: Int {
+    if isReal { return Int((CFAbsoluteTimeGetCurrent() - startDate) * ticksPerSecond) }
+    return Int(vt_now()) / Program.tickNanoseconds
+  }
 
-  func work(ticks: Int) { vt_advance(Int64(ticks * Program.tickNanoseconds)) }
+  func work(ticks: Int) {
+    guard isReal else { return vt_advance(Int64(ticks * Program.tickNanoseconds)) }
+    let end = CFAbsoluteTimeGetCurrent() + Double(ticks) / ticksPerSecond
+    while CFAbsoluteTimeGetCurrent() < end {}
+  }
 
   func add(_ item: Item, to mode: Mode) {
     if mode == .common && isValid(item) && !commonItems.contains(item) { commonItems.append(item) }
@@ -221,9 +233,6 @@ final class CFLoop: RunLoopUnderTest {
 }
 
 private let ticksPerSecond = 64.0
-
-/// CFAbsoluteTime at tick 0.
-private let startDate = Double(VT_START - 978_307_200)
 
 private nonisolated(unsafe) let customModes: [CFString] = (1...8).map { number in
   CFStringCreateWithCString(nil, "mode \(number)", 0x0800_0100)

@@ -6,7 +6,8 @@ import ParityKit
 
 /// Runs programs on Foundation's CFRunLoop in virtual time.
 ///
-/// Without arguments it reads a program a line and answers each with its trace, also in one line.
+/// Without arguments it reads a program a line and answers each with its trace, also in one line;
+/// with `--real` it does so in real time.
 /// With `--check SEED COUNT` it compares the model with CFRunLoop. With `--show SEED` or
 /// `--replay PROGRAM` it prints one program and what it does on CFRunLoop, on the model and on
 /// Lull's model. With `--print SEED COUNT` it prints programs, fit for its own input.
@@ -14,7 +15,8 @@ import ParityKit
   static func main() {
     let arguments = Array(CommandLine.arguments.dropFirst())
     switch (arguments.first, arguments.dropFirst().first) {
-    case (nil, _): answer()
+    case (nil, _): answer(CFRun.trace)
+    case ("--real", nil): answer(CFRun.realTrace)
     case ("--check", let seed?):
       let count = arguments.count > 2 ? UInt64(arguments[2]) : 1000
       guard let first = UInt64(seed), let count else { usage() }
@@ -32,14 +34,14 @@ import ParityKit
   }
 
   private static func usage() -> Never {
-    print("usage: ParityOracle [--check SEED COUNT | --print SEED COUNT]")
+    print("usage: ParityOracle [--real | --check SEED COUNT | --print SEED COUNT]")
     print("       ParityOracle [--show SEED | --replay PROGRAM]")
     exit(2)
   }
 
-  private static func answer() {
+  private static func answer(_ trace: (Program) -> (trace: [String], coverage: Coverage)) {
     while let line = readLine() {
-      print(CFRun.trace(of: read(line)).trace.joined(separator: " | "))
+      print(trace(read(line)).trace.joined(separator: " | "))
       fflush(nil)
     }
   }
@@ -55,7 +57,9 @@ import ParityKit
 }
 
 /// One program on CFRunLoop, on a thread of its own.
-final class CFRun {
+///
+/// @unchecked Sendable because a thread takes it: its maker waits until that has ended.
+final class CFRun: @unchecked Sendable {
   private let program: Program
   private var result: (trace: [String], coverage: Coverage) = ([], Coverage())
   private var callbacks: (any Callbacks)?
@@ -73,12 +77,25 @@ final class CFRun {
     return run.result
   }
 
-  private func body() {
+  /// Carries out a program in real time.
+  static func realTrace(of program: Program) -> (trace: [String], coverage: Coverage) {
+    let run = CFRun(program)
+    let done = DispatchSemaphore(value: 0)
+    let thread = Thread {
+      run.body(isReal: true)
+      done.signal()
+    }
+    thread.start()
+    done.wait()
+    return run.result
+  }
+
+  private func body(isReal: Bool = false) {
     result = Interpreter.run(
       program,
       on: { program, callbacks in
         self.callbacks = callbacks
-        let loop = CFLoop(program, callbacks)
+        let loop = CFLoop(program, callbacks, isReal: isReal)
         self.loop = loop
         return loop
       }, finish: { $0.invalidateAll() })

@@ -4,21 +4,23 @@ import Lull
 import LullTesting
 import ParityKit
 
-/// Lull's loop of the calling thread, on virtual time.
+/// Lull's loop of the calling thread, on virtual time or, without one, on the kernel's.
 final class LullLoop: RunLoopUnderTest {
   private let loop: Loop
-  private let time: VirtualTime
+  private let time: VirtualTime?
+  private let start: Loop.Instant
   private let modes: [Loop.Mode]
   private var sources: [Loop.Source] = []
   private var timers: [Loop.Timer] = []
   private var observers: [Loop.Observer] = []
 
-  private init(_ loop: Loop, _ time: VirtualTime, _ program: Program, _ callbacks: any Callbacks) {
+  private init(_ loop: Loop, _ time: VirtualTime?, _ program: Program, _ callbacks: any Callbacks) {
     self.loop = loop
     self.time = time
+    start = time == nil ? loop.now : Loop.Instant(nanoseconds: 0)
     let modes = [.default] + (1..<max(2, program.modeCount)).map { Loop.Mode("m\($0)") }
     self.modes = modes
-    time.whenAsleepForEver { callbacks.sleepsForEver() }
+    time?.whenAsleepForEver { callbacks.sleepsForEver() }
     for (index, order) in program.sources.enumerated() {
       sources.append(
         Loop.Source(
@@ -56,6 +58,13 @@ final class LullLoop: RunLoopUnderTest {
     }
   }
 
+  /// Carries out a program on a new thread, on the kernel's time.
+  static func realTrace(of program: Program) -> [String] {
+    onNewThread {
+      Interpreter.run(program, on: { LullLoop(Loop.current, nil, $0, $1) }).trace
+    }
+  }
+
   // MARK: Names and dates
 
   private static func mode(_ mode: Loop.Mode, among modes: [Loop.Mode]) -> Mode {
@@ -65,13 +74,13 @@ final class LullLoop: RunLoopUnderTest {
   private func name(_ mode: Mode) -> Loop.Mode { mode == .common ? .common : modes[mode.index] }
 
   private func instant(_ tick: Int) -> Loop.Instant {
-    Loop.Instant(nanoseconds: Int64(tick * Program.tickNanoseconds))
+    start.advanced(by: ticks(tick))
   }
 
   private func ticks(_ count: Int) -> Duration { .nanoseconds(count * Program.tickNanoseconds) }
 
   private func tick(_ instant: Loop.Instant) -> Int {
-    let (tick, rest) = instant.nanoseconds.quotientAndRemainder(
+    let (tick, rest) = (instant.nanoseconds - start.nanoseconds).quotientAndRemainder(
       dividingBy: Int64(Program.tickNanoseconds))
     precondition(rest == 0, "a date that no program asked for: \(instant)")
     return Int(tick)
@@ -87,9 +96,16 @@ final class LullLoop: RunLoopUnderTest {
 
   // MARK: Operations
 
-  var tick: Int { tick(time.now) }
+  var tick: Int {
+    if let time { return tick(time.now) }
+    return Int(start.duration(to: loop.now) / ticks(1))
+  }
 
-  func work(ticks count: Int) { time.advance(by: ticks(count)) }
+  func work(ticks count: Int) {
+    if let time { return time.advance(by: ticks(count)) }
+    let end = loop.now.advanced(by: ticks(count))
+    while loop.now < end {}
+  }
 
   func add(_ item: Item, to mode: Mode) {
     switch item {

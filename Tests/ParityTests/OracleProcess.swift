@@ -28,9 +28,11 @@ final class ChildProcess {
     for standard in [STDIN_FILENO, STDOUT_FILENO] {
       unsafe posix_spawn_file_actions_adddup2(&actions, ends[1], standard)
     }
-    var words: [UnsafeMutablePointer<CChar>?] = unsafe ([path] + arguments).map { unsafe strdup($0) }
+    var words: [UnsafeMutablePointer<CChar>?] = unsafe ([path] + arguments).map {
+      unsafe strdup($0)
+    }
     unsafe words.append(nil)
-    defer { for unsafe word in unsafe words { unsafe free(word) } }
+    defer { unsafe words.forEach { unsafe free($0) } }
     var child = pid_t()
     let code = unsafe posix_spawn(&child, path, &actions, nil, words, environ)
     precondition(code == 0, "\(path) does not start: errno \(code)")
@@ -97,8 +99,13 @@ final class ChildProcess {
 
 /// The real CFRunLoop, in a process of its own.
 final class OracleProcess {
-  private let child = ChildProcess("ParityOracle")
+  private let child: ChildProcess
   private var unanswered: [Int] = []
+
+  /// An oracle in virtual time, or in real time.
+  init(isReal: Bool = false) {
+    child = ChildProcess("ParityOracle", isReal ? ["--real"] : [])
+  }
 
   /// Whether more programs can be sent before an answer is taken.
   var hasRoom: Bool { unanswered.reduce(0, +) < 1 << 15 }

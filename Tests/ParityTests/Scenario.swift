@@ -32,6 +32,13 @@ struct Scenario: Sendable, CustomTestStringConvertible {
 /// How traces are written down in scenarios: events in order, separated by commas; time only where
 /// it passes, as `+5` ticks.
 enum Trace {
+  /// The events alone, of a whole trace or a compact one: in real time their ticks mean little.
+  static func order(_ trace: String) -> [String] {
+    let events = trace.contains("|") ? compact(trace) : trace
+    return events.split(separator: ",").map { $0.drop { $0 == " " } }.filter { !$0.hasPrefix("+") }
+      .map(String.init)
+  }
+
   static func compact(_ trace: String) -> String {
     var now = 0
     var words: [String] = []

@@ -19,6 +19,27 @@ import Testing
     }
   }
 
+  /// Virtual time could be wrong in the same way on both sides.
+  @Test func `are the same in real time, order by order`() {
+    let titles = [
+      "a timer fires after the wait",
+      "a pass that performed a source is followed by one that sleeps",
+      "dates missed by a long callback coalesce into none, and the grid stays",
+      "a source is handled; timers, blocks, observers and wake-ups are not",
+      "a stop in a handled source gives stopped if the run was not to return after one",
+      "the current mode is the innermost run's, and there is none outside",
+    ]
+    let scenarios = Scenario.all.filter { titles.contains($0.title) }
+    #expect(scenarios.count == titles.count)
+    let oracle = OracleProcess(isReal: true)
+    for scenario in scenarios {
+      let cf = oracle.trace(of: scenario.program.description)
+      let lull = LullLoop.realTrace(of: scenario.program).joined(separator: Comparison.separator)
+      #expect(Trace.order(cf) == Trace.order(lull), "\(scenario.testDescription)")
+      #expect(Trace.order(cf) == Trace.order(scenario.cf), "\(scenario.testDescription)")
+    }
+  }
+
   @Test func `stand for every fact that a program can express`() {
     let told = Set(Scenario.all.map(\.fact))
     for fact in Scenario.facts { #expect(told.contains(fact), "no scenario for \(fact)") }
@@ -34,7 +55,7 @@ extension Scenario {
   static let all = modes + runs + results + sources + timers + dates + observers + blocks
 
   /// What was observed on CFRunLoop and needs one thread and one loop only. What else there is
-  /// (the main loop, other threads, time limits) is seen in real time: `RealTimeTests`.
+  /// (the main loop, other threads, time limits) is tested on the kernel, without an oracle.
   static let facts =
     [3, 6, 7, 8, 9, 10, 11, 12, 13, 16, 17, 18, 19, 20, 22, 23, 25, 26, 27, 28, 29, 30, 31]
     .map { "S\($0)" }

@@ -157,9 +157,11 @@ import Testing
   @Test func `on the clock that counts suspend fire`() {
     onLoopThread { loop in
       let order = Cell<[Int]>([])
-      loop.schedule(after: .milliseconds(3), base: .continuous) { _ in order.update { $0.append(1) } }
+      loop.schedule(after: .milliseconds(3), base: .continuous) { _ in order.update { $0.append(1) }
+      }
       loop.schedule(after: .milliseconds(6)) { _ in order.update { $0.append(2) } }
-      loop.schedule(after: .milliseconds(9), base: .continuous) { _ in order.update { $0.append(3) } }
+      loop.schedule(after: .milliseconds(9), base: .continuous) { _ in order.update { $0.append(3) }
+      }
       #expect(loop.run() == .finished)
       #expect(order.value == [1, 2, 3])
     }

@@ -300,7 +300,9 @@ import Testing
     }
 
     expectOneWake("signal") { source.signal() }
-    expectOneWake("timer") { runner.loop.schedule(after: .milliseconds(1)) { _ in happened.signal() } }
+    expectOneWake("timer") {
+      runner.loop.schedule(after: .milliseconds(1)) { _ in happened.signal() }
+    }
     let pipe = Pipe()
     pipe.write(1)
     try expectOneWake("descriptor") {
