@@ -35,7 +35,8 @@ extension Loop {
   private func preconditionFits(_ item: Item) {
     precondition(
       !item.isForMain || isMain,
-      "this item's handlers are of the main actor; make it with Loop.\(type(of: item))(…) for this loop"
+      "this item's handlers are of the main actor; for this loop make it with "
+        + "Loop.\(type(of: item))(…)"
     )
   }
 
@@ -73,16 +74,17 @@ extension Loop {
     case .invalid: return false
     case .elsewhere:
       preconditionFailure(
-        "this item belongs to another thread's loop; remove it there first, or make one for each loop"
+        "this item belongs to another thread's loop; remove it there first, or make one for each "
+          + "loop"
       )
     }
   }
 
-  /// Takes an item out of `mode`; out of all common modes for ``Mode/common``. It stays valid and can
-  /// be added again. Removing what is not there changes nothing.
+  /// Takes an item out of `mode`; out of all common modes for ``Mode/common``. It stays valid and
+  /// can be added again. Removing what is not there changes nothing.
   ///
-  /// > Threads: any. From the loop's own thread no callout comes after this; from others the loop is
-  /// > told.
+  /// > Threads: any. From the loop's own thread no callout comes after this; from others the loop
+  /// > is told.
   public func remove(_ item: Item, from mode: Mode) {
     submit(.remove(item, mode))
   }

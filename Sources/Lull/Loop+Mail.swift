@@ -4,11 +4,12 @@
 extension Loop {
   // MARK: Blocks
 
-  /// Runs `body` once, in the next pass of a run in `mode`; for ``Mode/common``, of any common mode.
+  /// Runs `body` once, in the next pass of a run in `mode`; for ``Mode/common``, of any common
+  /// mode.
   ///
-  /// Blocks run in the order they were queued. One queued by a block waits for the next step of the
-  /// pass, and keeps the loop awake until then. A block that is still waiting when the thread ends is
-  /// freed unrun.
+  /// Blocks run in the order they were queued. One queued by a block waits for the next step of
+  /// the pass, and keeps the loop awake until then. A block that is still waiting when the thread
+  /// ends is freed unrun.
   ///
   /// > Threads: any. Wakes a sleeping loop, once a burst.
   public func perform(in mode: Mode = .default, _ body: sending @escaping () -> Void) {

@@ -6,9 +6,9 @@ internal import Synchronization
 /// A run loop: it serves the input sources, timers and observers of one thread, and sleeps when
 /// there is nothing to do.
 ///
-/// A thread has at most one, made when it first asks for ``current``; the main thread's is ``main``.
-/// A loop runs only when its own thread's code runs it, in one ``Mode`` at a time, and serves what
-/// belongs to that mode. It ends with its thread.
+/// A thread has at most one, made when it first asks for ``current``; the main thread's is
+/// ``main``. A loop runs only when its own thread's code runs it, in one ``Mode`` at a time, and
+/// serves what belongs to that mode. It ends with its thread.
 ///
 /// ```swift
 /// let loop = Loop.current
@@ -22,8 +22,8 @@ internal import Synchronization
 /// Start reading at `Loop+Pass.swift`: one pass is one function.
 ///
 /// > Threads: adding, removing, signalling, ``perform(in:_:)-(Loop.Mode,_)``, ``stop()`` and
-/// > ``wakeUp()`` may be called from any thread; runs and questions about contents only from the loop's own, and trap
-/// > elsewhere.
+/// > ``wakeUp()`` may be called from any thread; runs and questions about contents only from the
+/// > loop's own, and trap elsewhere.
 public final class Loop: @unchecked Sendable {  // `state` belongs to `thread`, the rest is atomic
   /// The word of the one thread that may touch `state`.
   let thread: UInt
@@ -63,15 +63,16 @@ public final class Loop: @unchecked Sendable {  // `state` belongs to `thread`, 
 
   /// The main thread's loop, from any thread. Its closures run on the main actor.
   ///
-  /// It runs when the main thread's code runs it. An `async` main function leaves the main thread on
-  /// Linux: give the program a synchronous one.
+  /// It runs when the main thread's code runs it. An `async` main function leaves the main thread
+  /// on Linux: give the program a synchronous one.
   public static let main = MainLoop(
     loop: Loop(thread: mainThread, isMain: true, poller: EpollPoller()))
 
   private static var mainThread: UInt {
     let thread = lull_main_thread()
     if thread != 0 { return thread }
-    // Loaded late, into a running program, on another thread: the main thread has to come by itself.
+    // Loaded late, into a running program, on another thread: the main thread has to come by
+    // itself.
     precondition(
       lull_is_main_thread(),
       "Lull was loaded on another thread than the main one; use Loop.main on the main thread first")

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The main thread's loop, with closures that run on the main actor: they may touch views and models.
+/// The main thread's loop, with closures that run on the main actor: they may touch views and
+/// models.
 ///
 /// It is a view of the same loop that ``Loop/current`` gives on the main thread; what is said there
 /// holds here. ``makeTimer(at:every:tolerance:base:_:)`` and its like make items with main-actor

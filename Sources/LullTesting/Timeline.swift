@@ -4,8 +4,8 @@ public import Lull
 
 /// What happened and when, drawn as a line of text to be compared whole.
 ///
-/// Marks stand in order; `+5` says that five milliseconds passed; `sleep` and `wake` stand where the
-/// loop slept and time passed meanwhile.
+/// Marks stand in order; `+5` says that five milliseconds passed; `sleep` and `wake` stand where
+/// the loop slept and time passed meanwhile.
 ///
 /// ```swift
 /// let timeline = Timeline(of: loop)

@@ -5,8 +5,8 @@ public import Lull
 
 /// Runs `body` on a new thread whose loop lives on virtual time, and waits for it.
 ///
-/// The loop is `Loop.current` there, and ends with the thread: cancel handlers have been called when
-/// this returns.
+/// The loop is `Loop.current` there, and ends with the thread: cancel handlers have been called
+/// when this returns.
 ///
 /// - Parameters:
 ///   - commonModes: What the common modes are; on the main loop that would be default, modal panel

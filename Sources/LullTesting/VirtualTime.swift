@@ -31,14 +31,14 @@ public struct VirtualTime: Sendable {
     poller.advance(to: now.advanced(by: duration).nanoseconds)
   }
 
-  /// The machine is suspended for a while: the monotonic clock stands still, the continuous one goes
-  /// on.
+  /// The machine is suspended for a while: the monotonic clock stands still, the continuous one
+  /// goes on.
   public func suspend(for duration: Duration) {
     poller.suspend(for: Loop.Instant(nanoseconds: 0).advanced(by: duration).nanoseconds)
   }
 
-  /// Does something on another thread when `delay` has passed from now: in the loop's sleep, or during
-  /// work that takes longer.
+  /// Does something on another thread when `delay` has passed from now: in the loop's sleep, or
+  /// during work that takes longer.
   public func after(_ delay: Duration, _ action: @escaping @Sendable () -> Void) {
     poller.script(at: now.advanced(by: delay).nanoseconds, action)
   }
@@ -48,8 +48,8 @@ public struct VirtualTime: Sendable {
     ScriptedDescriptor(number: poller.makeDescriptor(), poller: poller)
   }
 
-  /// Does something else than trap when nothing would ever wake the loop: it has to wake or stop it.
-  /// On the loop's thread.
+  /// Does something else than trap when nothing would ever wake the loop: it has to wake or stop
+  /// it. On the loop's thread.
   public func whenAsleepForEver(_ action: @escaping () -> Void) { poller.asleepForEver = action }
 
   /// How often the loop asked what is ready, waiting or not.

@@ -125,8 +125,8 @@ package struct Admission {
     return max(now, piece.overdueAt.addingClamped(Admission.patience))
   }
 
-  /// What a piece is taken to cost. Frames are protected from what nobody knows; a timer that is far
-  /// away does not keep it.
+  /// What a piece is taken to cost. Frames are protected from what nobody knows; a timer that is
+  /// far away does not keep it.
   private func expected(_ piece: Piece, _ moment: Moment) -> Int64 {
     piece.cost ?? (moment.nextFrame == nil ? Admission.quietBudget : .max)
   }

@@ -40,8 +40,9 @@ public final class FrameClock: Sendable {
     last.store(instant.nanoseconds, ordering: .relaxed)
   }
 
-  /// When the first frame after `instant` is due; nil if none is known of: the timer is invalid or in
-  /// its handler, or its date has passed in a mode that does not run; no frame was ever told of.
+  /// When the first frame after `instant` is due; nil if none is known of: the timer is invalid or
+  /// in its handler, or its date has passed in a mode that does not run; no frame was ever told
+  /// of.
   public func nextFrame(after instant: Loop.Instant) -> Loop.Instant? {
     if let timer {
       guard timer.isValid else { return nil }

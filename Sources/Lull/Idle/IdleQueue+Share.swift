@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The seam between the loop and its idle work: a pass that would sleep gives a share until something
-/// is ready, and learns when to come back.
+/// The seam between the loop and its idle work: a pass that would sleep gives a share until
+/// something is ready, and learns when to come back.
 extension IdleQueue {
   /// Whether there is work that a run could do. Not inside a piece: nested runs give no share.
   @inline(__always)

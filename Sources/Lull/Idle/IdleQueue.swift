@@ -5,10 +5,10 @@ internal import Synchronization
 /// A loop's idle work: pieces that run when the loop would otherwise sleep, and that delay no frame
 /// and no event.
 ///
-/// Before each piece the kernel is asked whether anything is ready, and the piece runs only if what
-/// pieces of its key are known to take fits before the next timer and the next frame. While work is
-/// left the loop wakes by itself; with nothing left it is silent. Pieces run in common modes only, so
-/// a run in a custom mode is shielded from them.
+/// Before each piece the kernel is asked whether anything is ready, and the piece runs only if
+/// what pieces of its key are known to take fits before the next timer and the next frame. While
+/// work is left the loop wakes by itself; with nothing left it is silent. Pieces run in common
+/// modes only, so a run in a custom mode is shielded from them.
 ///
 /// ```swift
 /// Loop.main.idle.forEach(records) { index, record in
@@ -17,9 +17,9 @@ internal import Synchronization
 /// }
 /// ```
 ///
-/// Keys share the time fairly. A key's first piece, whose cost nobody knows, and one that is longer than any gap
-/// run right after a frame. A piece that throws ends its item and nothing else. A nested run inside a
-/// piece gives no idle share.
+/// Keys share the time fairly. A key's first piece, whose cost nobody knows, and one that is
+/// longer than any gap run right after a frame. A piece that throws ends its item and nothing
+/// else. A nested run inside a piece gives no idle share.
 ///
 /// > Threads: any, unless said otherwise. Pieces run on the loop's thread.
 public struct IdleQueue: Sendable {
@@ -37,7 +37,8 @@ public struct IdleQueue: Sendable {
     }
   }
 
-  /// How many items may wait at a time; one more is dropped, and its end says so. `Int.max` at first.
+  /// How many items may wait at a time; one more is dropped, and its end says so. `Int.max` at
+  /// first.
   public var limit: Int {
     get { loop.idleCounts.limit.load(ordering: .relaxed) }
     nonmutating set { loop.idleCounts.limit.store(newValue, ordering: .relaxed) }
@@ -56,8 +57,8 @@ public struct IdleQueue: Sendable {
   ///   - priority: Which work goes first while it fits.
   ///   - maximumWait: After so long without a piece, one runs though events keep coming or it does
   ///     not fit; one such piece a pass.
-  ///   - weight: What an element weighs, in any unit such as bytes: costs are then learned per unit.
-  ///   - onEnd: Called once with the end, on the loop's thread (on the caller's if the queue is full
+  /// - weight: What an element weighs, in any unit such as bytes: costs are then learned per unit.
+  /// - onEnd: Called once with the end, on the loop's thread (on the caller's if the queue is full
   ///     or the loop's thread has ended).
   ///   - body: Called with the index from zero and the element.
   @discardableResult

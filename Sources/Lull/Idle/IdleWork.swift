@@ -111,8 +111,8 @@ public final class IdleWork: @unchecked Sendable {  // `end` guarded by `lock`; 
 
   func pieceRan() { done.wrappingAdd(1, ordering: .relaxed) }
 
-  /// Ends it, unless it has ended; tells whoever asked, and frees what it held. On the loop's thread,
-  /// or before it was ever queued.
+  /// Ends it, unless it has ended; tells whoever asked, and frees what it held. On the loop's
+  /// thread, or before it was ever queued.
   func finish(_ end: End) {
     let told: ((End) -> Void)? = lock.withLock {
       guard ended == nil else { return nil }

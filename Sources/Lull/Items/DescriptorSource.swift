@@ -17,7 +17,8 @@ extension Loop {
     /// A write would not block.
     public static let writable = Readiness(rawValue: 2)
 
-    /// The other side is gone. Reported whatever one watches for; what it had sent can still be read.
+    /// The other side is gone. Reported whatever one watches for; what it had sent can still be
+    /// read.
     public static let hangUp = Readiness(rawValue: 4)
 
     /// The descriptor has an error. Reported whatever one watches for.
@@ -66,7 +67,8 @@ extension Loop {
   ///
   /// Level-triggered: the handler is called in each pass until what was there has been read or
   /// written, or the ``interest`` in it withdrawn; the loop itself reads nothing. Several sources
-  /// may watch one descriptor. Data that comes while no mode of the source runs waits in the kernel.
+  /// may watch one descriptor. Data that comes while no mode of the source runs waits in the
+  /// kernel.
   ///
   /// Readiness can be gone when the handler runs, if an earlier callout took it: make descriptors
   /// non-blocking. Remove the source before closing its descriptor.

@@ -43,8 +43,8 @@ extension Loop {
 
   /// Is called at chosen points of each pass.
   ///
-  /// Observers of a mode are called by ascending ``order``, equal orders as added. One that is being
-  /// called is not called again from a nested run; others are. An observer added during a
+  /// Observers of a mode are called by ascending ``order``, equal orders as added. One that is
+  /// being called is not called again from a nested run; others are. An observer added during a
   /// notification waits for the next, one removed during it is not called any more.
   ///
   /// > Threads: any. The handler runs on the loop's thread.

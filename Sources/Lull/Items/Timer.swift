@@ -7,8 +7,8 @@ extension Loop {
   /// Calls its handler at a time, once or at an interval, in the modes it is in.
   ///
   /// A repeating timer keeps to the grid of its first date: it never drifts, and dates that were
-  /// missed (because a callout took long, or no mode of the timer ran) coalesce into none, not into a
-  /// burst. A timer in several modes has one schedule and fires in whichever runs.
+  /// missed (because a callout took long, or no mode of the timer ran) coalesce into none, not
+  /// into a burst. A timer in several modes has one schedule and fires in whichever runs.
   ///
   /// Timers fire in the order of their dates, equal dates in the order the timers were added.
   ///
@@ -104,9 +104,9 @@ extension Loop {
     /// When it fires next: while its handler runs, the date being served. Setting it re-arms the
     /// timer and moves the grid of a repeating one.
     ///
-    /// A past date fires in the next pass. Set from inside the handler, a later date is honoured; on
-    /// a timer that fires once it has no effect there, for the timer ends when its handler returns.
-    /// From another thread the loop wakes if it must. On an invalid timer, reading gives
+    /// A past date fires in the next pass. Set from inside the handler, a later date is honoured;
+    /// on a timer that fires once it has no effect there, for the timer ends when its handler
+    /// returns. From another thread the loop wakes if it must. On an invalid timer, reading gives
     /// ``Loop/Instant/distantPast`` and setting does nothing.
     ///
     /// - Complexity: O(log *n*) in the timers of the same modes.
@@ -133,7 +133,8 @@ extension Loop {
     public func fire() {
       precondition(
         owner == nil || isAtHome,
-        "fire() calls the handler on this thread, which is not the timer's; perform { timer.fire() } on its loop"
+        "fire() calls the handler on this thread, which is not the timer's; perform { timer.fire() } "
+          + "on its loop"
       )
       guard isValid else { return }
       handler?(self)

@@ -3,8 +3,8 @@
 /// Closures of the main actor, to be called by the main loop on the main thread without a check.
 ///
 /// A synchronous main-actor function is called like any other; only the compiler knows the
-/// difference. `MainActor.assumeIsolated` around each callout would say the same for 130 ns. The main
-/// loop's callouts are on the main thread by construction, and runs elsewhere trap.
+/// difference. `MainActor.assumeIsolated` around each callout would say the same for 130 ns. The
+/// main loop's callouts are on the main thread by construction, and runs elsewhere trap.
 enum OnMain {
   static func closure(_ body: @escaping @MainActor () -> Void) -> @Sendable () -> Void {
     unsafe unsafeBitCast(body, to: (@Sendable () -> Void).self)

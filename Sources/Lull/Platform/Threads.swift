@@ -15,7 +15,8 @@ enum ThreadLoop {
     let code = unsafe pthread_key_create(&key, threadEnds)
     precondition(
       code == 0,
-      "no thread-specific key left for loops: \(SystemError(code: code, call: "pthread_key_create"))"
+      "no thread-specific key left for loops: "
+        + SystemError(code: code, call: "pthread_key_create").description
     )
     return key
   }()
@@ -35,8 +36,8 @@ enum ThreadLoop {
   fileprivate static func ends(_ seat: UnsafeMutableRawPointer) {
     let held = unsafe Unmanaged<Seat>.fromOpaque(seat)
     let value = unsafe held.takeUnretainedValue()
-    // Destructors of other keys may still use the loop, or ask for it: ours goes in the last rounds,
-    // with the seat still in place so that cancel handlers find their own loop.
+    // Destructors of other keys may still use the loop, or ask for it: ours goes in the last
+    // rounds, with the seat still in place so that cancel handlers find their own loop.
     unsafe pthread_setspecific(key, seat)
     value.rounds += 1
     guard value.rounds >= PTHREAD_DESTRUCTOR_ITERATIONS - 1 else { return }

@@ -3,7 +3,7 @@
 /// A block that waits to run once, in the first run of one of its modes.
 ///
 /// Its closure is called and dropped on the loop's thread, wherever it was made.
-struct Block: @unchecked Sendable {
+struct Block: @unchecked Sendable {  // handed over whole, and called on one thread
   enum Modes: Sendable {
     case one(Loop.Mode)
     case several([Loop.Mode])

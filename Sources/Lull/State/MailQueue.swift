@@ -19,8 +19,8 @@ enum Mail: @unchecked Sendable {  // handed over whole, under the queue's lock
 
 /// What other threads ask, in the order they asked.
 ///
-/// Two arrays swap, so that neither side allocates in the long run, and the loop looks at one atomic
-/// before it takes the lock.
+/// Two arrays swap, so that neither side allocates in the long run, and the loop looks at one
+/// atomic before it takes the lock.
 final class MailQueue: @unchecked Sendable {  // arrays guarded by `lock`
   private let lock = Lock()
   private var incoming: [Mail] = []

@@ -2,8 +2,8 @@
 
 /// The signalled sources of a loop, in whatever modes they are.
 ///
-/// A signal stays until it is performed, here or by another loop that has the source; an entry whose
-/// signal has gone is dropped when it is met.
+/// A signal stays until it is performed, here or by another loop that has the source; an entry
+/// whose signal has gone is dropped when it is met.
 struct SignalQueue: ~Copyable {
   struct Signal {
     let seat: Loop.Seat
@@ -24,8 +24,8 @@ struct SignalQueue: ~Copyable {
   /// Those to perform in `mode`, by order and then by time. They stay until they are performed, so
   /// that a nested run sees what its outer one has not got to.
   ///
-  /// What is dropped is handed to `dropped`, to be let go by the caller: a source may go with it, and
-  /// its deinit may come back here.
+  /// What is dropped is handed to `dropped`, to be let go by the caller: a source may go with it,
+  /// and its deinit may come back here.
   mutating func due(
     in mode: ModeTable.Index, of modes: borrowing ModeTable, dropped: inout [Signal]
   ) -> [Signal] {

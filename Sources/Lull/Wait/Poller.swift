@@ -2,9 +2,9 @@
 
 /// Waits for one loop: a back end reports, and decides nothing.
 ///
-/// All members but `wake()` and `prepare(_:)` are called on the loop's thread. A back end may report
-/// readiness that has gone; it must never lose any, and a `wake()` that comes before a wait ends it.
-/// Descriptors are level-triggered.
+/// All members but `wake()` and `prepare(_:)` are called on the loop's thread. A back end may
+/// report readiness that has gone; it must never lose any, and a `wake()` that comes before a wait
+/// ends it. Descriptors are level-triggered.
 package protocol Poller: AnyObject, Sendable {
   /// Now, on the clock that stands still in suspend.
   var now: Int64 { get }

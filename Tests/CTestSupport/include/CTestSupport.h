@@ -31,6 +31,6 @@ int test_handle(int signal, void (*handler)(int));
 /// A pseudo-terminal in raw mode: what is written to one side comes out of the other.
 int test_open_terminal(int *controller, int *terminal);
 
-/// Lets no epoll_pwait2 through, as old container runtimes do, from here on in this thread and those
-/// it makes: the call fails with `error`.
+/// Lets no epoll_pwait2 through, as old container runtimes do, from here on in this thread and
+/// those it makes: the call fails with `error`.
 int test_refuse_epoll_pwait2(int error);

@@ -5,7 +5,8 @@ import Glibc
 import Lull
 import Testing
 
-/// Stops that come before, at, between and after runs: four public projects lost one (selection-hook
+/// Stops that come before, at, between and after runs: four public projects lost one
+/// (selection-hook
 /// #23, OpenLogi #263, libirecovery #84, dotnet/corefx #8628).
 @Suite struct `A stop from another thread` {
   @Test func `at any moment around a run ends it`() {
