@@ -22,6 +22,8 @@ public func withVirtualLoop<Result, Failure: Error>(
     let poller = VirtualPoller(granularity: granularity)
     let loop = Loop.makeCurrent(on: poller)
     for mode in commonModes where mode != .default { loop.addCommonMode(mode) }
+    // What a test leaves there may hold the loop, which holds the clock.
+    defer { poller.forget() }
     return try body(loop, VirtualTime(poller: poller))
   }
 }

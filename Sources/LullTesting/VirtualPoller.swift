@@ -44,6 +44,16 @@ final class VirtualPoller: @unchecked Sendable {  // `state` guarded by `lock`
       "the loop sleeps for ever: nothing is scripted that could wake it, and the run has no limit")
   }
 
+  /// Lets go of the closures of a test that is over.
+  func forget() {
+    asleepForEver = {}
+    let script = lock.withLock { () -> [Step] in
+      defer { state.script = [] }
+      return state.script
+    }
+    _ = script
+  }
+
   // MARK: For tests
 
   var elapsed: Int64 { lock.withLock { state.now } }

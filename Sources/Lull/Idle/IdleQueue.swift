@@ -29,11 +29,11 @@ public struct IdleQueue: Sendable {
   public var frameClock: FrameClock? {
     get {
       loop.preconditionOnLoop()
-      return loop.state.value.idle.frameClock
+      return loop.idleState.frameClock
     }
     nonmutating set {
       loop.preconditionOnLoop()
-      loop.state.value.idle.frameClock = newValue
+      loop.idleState.frameClock = newValue
     }
   }
 
@@ -142,19 +142,19 @@ public struct IdleQueue: Sendable {
     switch request {
     case .add(let work):
       if work.isCancelled { return end(work, .cancelled) }
-      if loop.state.value.idle.backlog.count == 0 {
+      if loop.idleState.backlog.count == 0 {
         // What brought the work may well be followed by more.
-        loop.state.value.idle.admission.event(at: loop.poller.now)
+        loop.idleState.admission.event(at: loop.poller.now)
       }
-      loop.state.value.idle.backlog.append(work)
-      loop.state.value.idle.hasNews = true
+      loop.idleState.backlog.append(work)
+      loop.idleState.hasNews = true
     case .cancel(let work):
       // A piece that runs goes on to its end; the item ends after it.
-      if loop.state.value.idle.running === work { return }
-      loop.state.value.idle.backlog.remove(work)
+      if loop.idleState.running === work { return }
+      loop.idleState.backlog.remove(work)
       end(work, .cancelled)
     case .cancelKey(let key):
-      for work in loop.state.value.idle.backlog.items(of: key) { work.cancel() }
+      for work in loop.idleState.backlog.items(of: key) { work.cancel() }
     }
   }
 
@@ -166,8 +166,8 @@ public struct IdleQueue: Sendable {
 
   /// The loop's thread ends.
   func die() {
-    for work in loop.state.value.idle.backlog.removeAll() { end(work, .dropped) }
-    loop.state.value.idle.frameClock = nil
+    for work in loop.idleState.backlog.removeAll() { end(work, .dropped) }
+    loop.idleState.frameClock = nil
   }
 }
 
