@@ -34,18 +34,18 @@ let package = Package(
 
     .testTarget(
       name: "LullTests",
-      dependencies: ["Lull", "LullTesting", "CTestSupport", "MainThreadProbe"], cSettings: gnu,
+      dependencies: ["Lull", "LullTesting", "CTestSupport"], cSettings: gnu,
       swiftSettings: strict),
     .testTarget(
       name: "LullCommandTests", dependencies: ["LullCommand"], cSettings: gnu,
       swiftSettings: strict),
     .target(name: "CTestSupport", path: "Tests/CTestSupport"),
-    // Programs of their own: the main loop needs a process's main thread, and counting system calls
-    // a process that does nothing else.
+    .testTarget(
+      name: "MainLoopTests", dependencies: ["Lull"], cSettings: gnu, swiftSettings: strict),
+    // A program of its own, to count its system calls.
     .executableTarget(
-      name: "MainThreadProbe", dependencies: ["Lull", "CTestSupport"],
-      path: "Tests/MainThreadProbe",
-      cSettings: gnu, swiftSettings: strict),
+      name: "WakeProbe", dependencies: ["Lull"], path: "Tests/WakeProbe", cSettings: gnu,
+      swiftSettings: strict),
 
     // The real CFRunLoop as an oracle: programs, a model of what they do, and a child process that
     // runs them on Foundation's run loop in virtual time. Nothing that ships links these.

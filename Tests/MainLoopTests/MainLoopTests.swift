@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Dispatch
+import Lull
+import XCTest
+
+/// The main loop on the process's main thread, which only XCTest keeps its tests on.
+///
+/// The class is of no actor: the runner cannot call a test that is.
+final class MainLoopTests: XCTestCase {
+  private func onMain(_ body: @MainActor (Bench) -> Void) {
+    MainActor.assumeIsolated { body(Bench()) }
+  }
+
+  func testMainActorClosuresTouchMainActorState() {
+    onMain { bench in
+      Loop.main.schedule(after: .milliseconds(1)) { _ in
+        bench.marks.append("timer")
+        Loop.main.perform {
+          bench.marks.append("block")
+          Loop.main.stop()
+        }
+      }
+      XCTAssertEqual(bench.run(), .stopped)
+      XCTAssertEqual(bench.marks, ["timer", "block"])
+    }
+  }
+
+  func testTheDispatchMainQueueAndMainActorTasksRun() {
+    onMain { bench in
+      DispatchQueue.main.async { bench.marks.append("dispatch") }
+      Task { @MainActor in
+        bench.marks.append("task")
+        await Task.detached {}.value
+        bench.marks.append("task again")
+        Loop.main.stop()
+      }
+      XCTAssertEqual(bench.run(), .stopped)
+      XCTAssertEqual(bench.marks, ["dispatch", "task", "task again"])
+    }
+  }
+
+  /// Five blocks run in one drain, and that is one handled source.
+  func testADrainOfTheMainQueueIsOneHandledSource() {
+    onMain { bench in
+      for number in 1...5 { DispatchQueue.main.async { bench.marks.append("\(number)") } }
+      XCTAssertEqual(bench.run(once: true), .handledSource)
+      XCTAssertEqual(bench.marks, ["1", "2", "3", "4", "5"])
+    }
+  }
+
+  func testTheMainQueueIsDrainedInAllCommonModesOfTheMainLoop() {
+    onMain { bench in
+      for mode in [Loop.Mode.default, .modalPanel, .eventTracking] {
+        DispatchQueue.main.async { bench.marks.append("\(mode)") }
+        XCTAssertEqual(bench.run(mode, once: true), .handledSource)
+      }
+      XCTAssertEqual(bench.marks.count, 3)
+    }
+  }
+
+  func testTheMainQueueWaitsWhileACustomModeRuns() {
+    onMain { bench in
+      let custom = Loop.Mode("custom")
+      DispatchQueue.main.async { bench.marks.append("dispatch") }
+      Loop.main.schedule(after: .milliseconds(5), in: custom) { _ in
+        bench.marks.append("custom")
+      }
+      XCTAssertEqual(bench.run(custom), .finished)
+      XCTAssertEqual(bench.run(once: true), .handledSource)
+      XCTAssertEqual(bench.marks, ["custom", "dispatch"])
+    }
+  }
+
+  /// In a job of the main queue it is not drained, and an empty mode comes back at once.
+  func testTheMainQueueIsNotDrainedInsideItself() {
+    onMain { bench in
+      DispatchQueue.main.async {
+        DispatchQueue.main.async { bench.marks.append("inner") }
+        bench.marks.append("\(bench.run())")
+      }
+      XCTAssertEqual(bench.run(once: true), .handledSource)
+      XCTAssertEqual(bench.run(once: true), .handledSource)
+      XCTAssertEqual(bench.marks, ["finished", "inner"])
+    }
+  }
+
+  /// A nested run in such a job leaves the queue served after it.
+  func testTheMainQueueIsServedAfterANestedRunInsideOfIt() {
+    onMain { bench in
+      DispatchQueue.main.async {
+        Loop.main.schedule(after: .milliseconds(2)) { _ in Loop.main.stop() }
+        DispatchQueue.main.async { bench.marks.append("later") }
+        bench.marks.append("\(bench.run())")
+      }
+      XCTAssertEqual(bench.run(once: true), .handledSource)
+      XCTAssertEqual(bench.run(once: true), .handledSource)
+      XCTAssertEqual(bench.marks, ["stopped", "later"])
+    }
+  }
+
+  /// The main loop waits in its common modes though they are empty; elsewhere it comes back.
+  func testCommonModesOfTheMainLoopAreNeverEmpty() {
+    onMain { bench in
+      XCTAssertEqual(Loop.main.run(in: .eventTracking, for: .milliseconds(5)), .timedOut)
+      XCTAssertEqual(Loop.main.run(in: Loop.Mode("unused"), for: .milliseconds(5)), .finished)
+    }
+  }
+
+  func testItIsTheLoopOfTheMainThread() {
+    onMain { bench in
+      XCTAssert(Loop.current === Loop.main.loop)
+      XCTAssert(Loop.main.loop.isCurrent)
+    }
+  }
+
+  func testIdlePiecesRunOnTheMainActor() {
+    onMain { bench in
+      Loop.main.idle.forEach(1...3, onEnd: { _ in Loop.main.stop() }) { index, element in
+        bench.marks.append("\(index):\(element)")
+        return .continue
+      }
+      XCTAssertEqual(bench.run(), .stopped)
+      XCTAssertEqual(bench.marks, ["0:1", "1:2", "2:3"])
+    }
+  }
+}
+
+/// State of the main actor, for its closures to touch.
+@MainActor private final class Bench {
+  var marks: [String] = []
+
+  /// A run that ends by itself only if something is lost.
+  func run(_ mode: Loop.Mode = .default, once: Bool = false) -> Loop.RunResult {
+    Loop.main.run(in: mode, for: .seconds(30), returnAfterSourceHandled: once)
+  }
+}
