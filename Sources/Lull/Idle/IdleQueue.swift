@@ -57,9 +57,10 @@ public struct IdleQueue: Sendable {
   ///   - priority: Which work goes first while it fits.
   ///   - maximumWait: After so long without a piece, one runs though events keep coming or it does
   ///     not fit; one such piece a pass.
-  /// - weight: What an element weighs, in any unit such as bytes: costs are then learned per unit.
-  /// - onEnd: Called once with the end, on the loop's thread (on the caller's if the queue is full
-  ///     or the loop's thread has ended).
+  ///   - weight: What an element weighs, in any unit such as bytes: costs are then learned per
+  ///     unit.
+  ///   - onEnd: Called once with the end, on the loop's thread (on the caller's if the queue is
+  ///     full or the loop's thread has ended).
   ///   - body: Called with the index from zero and the element.
   @discardableResult
   public func forEach<Elements: Sequence>(

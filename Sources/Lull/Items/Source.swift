@@ -41,7 +41,8 @@ extension Loop {
     /// - Parameters:
     ///   - order: Its place among sources signalled in the same pass, lowest first.
     ///   - schedule: Called for each mode it joins, also when a mode becomes common later.
-    /// - cancel: Called for each mode it leaves: removed, invalidated, or its loop's thread ended.
+    ///   - cancel: Called for each mode it leaves: removed, invalidated, or its loop's thread
+    ///     ended.
     ///   - perform: Called once a signal, on the loop's thread.
     public init(
       order: Int = 0, schedule: ModeHandler? = nil, cancel: ModeHandler? = nil,
