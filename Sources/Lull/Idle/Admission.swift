@@ -53,6 +53,7 @@ package struct Admission {
   private var expectedFrame = Int64.max
   /// The longest gap of late, which shrinks slowly: what no gap will ever hold.
   private var longestGap: Int64 = 0
+  private var hadFrames = false
   private var shareBegan: Int64 = 0
   private var ranInShare = false
   /// Whether a piece has gone ahead of others in this share because it was overdue.
@@ -89,8 +90,13 @@ package struct Admission {
     // A frame that never came was served by nobody, and late for nobody.
     if moment.now >= expectedFrame { isFresh = true }
     expectedFrame = moment.nextFrame ?? .max
+    // Gaps between frames have nothing to do with those from before there were frames.
+    let hasFrames = moment.nextFrame != nil
+    if hasFrames != hadFrames { longestGap = 0 }
+    hadFrames = hasFrames
     guard isFresh, moment.end != .max else { return }
-    longestGap = max(moment.end - moment.now, longestGap - longestGap / 64)
+    let gap = min(moment.end - moment.now, Admission.quietBudget)
+    longestGap = max(gap, longestGap - longestGap / 64)
   }
 
   // MARK: What may run

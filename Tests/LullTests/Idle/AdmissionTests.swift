@@ -6,6 +6,19 @@ import Testing
 private func ms(_ count: Double) -> Int64 { Int64((count * 1_000_000).rounded()) }
 
 @Suite struct `Admission` {
+  /// A run of thirty seconds without frames must not make every gap between frames look short.
+  @Test func `measures gaps between frames by themselves`() {
+    var admission = Lull.Admission()
+    let before = Lull.Admission.Moment(now: 0, nextFrame: nil, nextTimer: 30_000_000_000)
+    admission.look(at: before)
+    admission.pieceRan()
+    let now: Int64 = 40_000_000_000
+    admission.served(due: now, began: now)
+    let gap = Lull.Admission.Moment(now: now, nextFrame: now + 12_000_000, nextTimer: .max)
+    admission.look(at: gap)
+    #expect(admission.admits(Lull.Admission.Piece(cost: nil, overdueAt: .max), at: gap))
+  }
+
   private func moment(_ now: Double, frame: Double? = nil, timer: Double? = nil)
     -> Lull.Admission.Moment
   {
