@@ -101,7 +101,7 @@ private func ms(_ count: Double) -> Int64 { Int64((count * 1_000_000).rounded())
 
   @Test func `forgets gaps that come no more`() {
     var admission = Lull.Admission()
-    admission.look(at: moment(0, timer: 1000))
+    admission.look(at: moment(0, frame: 1000))
     var frames = 0
     while true {
       let now = Double(frames) * 10
