@@ -129,7 +129,7 @@ extension Loop {
     if !ready.isEmpty { return }
     let mustNotSleep = mustNotSleep(run, seen)
     // Idle work that came since the share has to be given one before the loop sleeps.
-    let hasNews = state.value.idle.hasNews && idle.hasWork && state.value.modes[run.mode].isCommon
+    let hasNews = idleState.value.hasNews && idle.hasWork && state.value.modes[run.mode].isCommon
     if mustNotSleep || hasNews { return look(run, into: &ready) }
     widenIfModeChanged(run.mode)
     var deadline = min(run.limit, next, nextWake(in: run.mode))

@@ -46,6 +46,9 @@ public final class Loop: @unchecked Sendable {  // `state` belongs to `thread`, 
   /// Work for when the loop would otherwise sleep. Any thread.
   public var idle: IdleQueue { IdleQueue(loop: self) }
   let idleCounts = IdleCounts()
+  /// An object of its own: reached through the queue's reference to the loop, a change of it would
+  /// look to the thread sanitizer like one of the loop.
+  let idleState = SharedBox(IdleState())
 
   init(thread: UInt, isMain: Bool, poller: any Poller) {
     self.thread = thread

@@ -22,12 +22,18 @@ func say(_ text: String) { _ = unsafe write(1, text + "\n", text.utf8.count + 1)
 /// Posts from another thread, after `begin`, then calls `end`.
 func posts(_ begin: @escaping @Sendable () -> Void, _ end: @escaping @Sendable () -> Void) {
   let loop = loop
+  let isOver = DispatchSemaphore(value: 0)
   DispatchQueue.global().async {
     begin()
     say("begin")
     for number in 1...1000 {
-      loop.perform(in: Loop.Mode("probe")) { if number == 1000 { loop.stop() } }
+      loop.perform(in: Loop.Mode("probe")) {
+        // Once awake it stays so until the burst is over: what counts is the burst.
+        if number == 1 { isOver.wait() }
+        if number == 1000 { loop.stop() }
+      }
     }
+    isOver.signal()
     say("end")
     end()
   }

@@ -6,34 +6,34 @@ extension IdleQueue {
   /// Whether there is work that a run could do. Not inside a piece: nested runs give no share.
   @inline(__always)
   var hasWork: Bool {
-    loop.idleState.backlog.count > 0 && loop.idleState.running == nil
+    loop.idleState.value.backlog.count > 0 && loop.idleState.value.running == nil
   }
 
   /// Runs one piece if one may run now.
   func runPiece(at now: Int64, nextTimer: Int64) -> Outcome {
     let moment = Admission.Moment(now: now, nextFrame: nextFrame(at: now), nextTimer: nextTimer)
-    loop.idleState.hasNews = false
-    loop.idleState.admission.look(at: moment)
-    if loop.idleState.admission.isSpent(at: moment) { return .wait(until: now) }
-    if !loop.idleState.admission.hasHastened,
-      let lane = loop.idleState.backlog.overdue(at: now)
+    loop.idleState.value.hasNews = false
+    loop.idleState.value.admission.look(at: moment)
+    if loop.idleState.value.admission.isSpent(at: moment) { return .wait(until: now) }
+    if !loop.idleState.value.admission.hasHastened,
+      let lane = loop.idleState.value.backlog.overdue(at: now)
     {
       guard let piece = nextPiece(of: lane) else { return .ended }
-      if loop.idleState.admission.admits(piece, at: moment) {
+      if loop.idleState.value.admission.admits(piece, at: moment) {
         run(lane, hastened: true)
         return .ran
       }
     }
     var next = moment.nextFrame ?? .max
     var place = 0
-    while place < loop.idleState.backlog.laneCount {
-      let lane = loop.idleState.backlog.lane(place)
+    while place < loop.idleState.value.backlog.laneCount {
+      let lane = loop.idleState.value.backlog.lane(place)
       guard let piece = nextPiece(of: lane) else { return .ended }
-      if loop.idleState.admission.admits(piece, at: moment) {
+      if loop.idleState.value.admission.admits(piece, at: moment) {
         run(lane)
         return .ran
       }
-      let admission = loop.idleState.admission
+      let admission = loop.idleState.value.admission
       next = min(next, admission.nextQuestion(about: piece, after: now))
       place += 1
     }
@@ -51,7 +51,7 @@ extension IdleQueue {
 
   /// Runs one piece that has waited for as long as it may, though the loop is busy.
   func runOverdue(at now: Int64) {
-    guard let lane = loop.idleState.backlog.overdue(at: now), nextPiece(of: lane) != nil
+    guard let lane = loop.idleState.value.backlog.overdue(at: now), nextPiece(of: lane) != nil
     else { return }
     run(lane, hastened: true)
   }
@@ -59,36 +59,36 @@ extension IdleQueue {
   // MARK: What the loop did
 
   func shareBegins(at now: Int64) {
-    loop.idleState.admission.shareBegins(at: now)
+    loop.idleState.value.admission.shareBegins(at: now)
     // Frames that a host tells of are not timers of ours.
-    if let told = loop.idleState.frameClock?.lastTold,
-      told != loop.idleState.frameSeen
+    if let told = loop.idleState.value.frameClock?.lastTold,
+      told != loop.idleState.value.frameSeen
     {
-      loop.idleState.frameSeen = told
-      loop.idleState.admission.served(due: told, began: told)
+      loop.idleState.value.frameSeen = told
+      loop.idleState.value.admission.served(due: told, began: told)
     }
   }
 
   /// A timer that was due at `due` is being served.
   func serves(_ timer: Loop.Timer, due: Int64, at now: Int64) {
-    loop.idleState.admission.event(at: now)
+    loop.idleState.value.admission.event(at: now)
     // Where frames are known, other timers begin no gap.
-    let clock = loop.idleState.frameClock
+    let clock = loop.idleState.value.frameClock
     guard clock == nil || clock!.follows(timer) else { return }
-    loop.idleState.admission.served(due: due, began: now)
+    loop.idleState.value.admission.served(due: due, began: now)
   }
 
   /// A run with a limit is over: what its caller does then is as good as a frame.
   func reached(_ limit: Int64, at now: Int64) {
-    guard loop.idleState.frameClock == nil else { return }
-    loop.idleState.admission.served(due: limit, began: now)
+    guard loop.idleState.value.frameClock == nil else { return }
+    loop.idleState.value.admission.served(due: limit, began: now)
   }
 
   /// Something else was served.
-  func eventServed(at now: Int64) { loop.idleState.admission.event(at: now) }
+  func eventServed(at now: Int64) { loop.idleState.value.admission.event(at: now) }
 
   private func nextFrame(at now: Int64) -> Int64? {
-    loop.idleState.frameClock?.nextFrame(after: Loop.Instant(nanoseconds: now))?.nanoseconds
+    loop.idleState.value.frameClock?.nextFrame(after: Loop.Instant(nanoseconds: now))?.nanoseconds
   }
 
   // MARK: Pieces
@@ -123,8 +123,8 @@ extension IdleQueue {
   private func asRunning<Result, Failure: Error>(
     _ work: IdleWork, _ body: () throws(Failure) -> Result
   ) throws(Failure) -> Result {
-    loop.idleState.running = work
-    defer { loop.idleState.running = nil }
+    loop.idleState.value.running = work
+    defer { loop.idleState.value.running = nil }
     return try body()
   }
 
@@ -142,9 +142,9 @@ extension IdleQueue {
     }
     let ended = loop.now.nanoseconds
     loop.record(.pieceEnds(key: work.key.name))
-    loop.idleState.admission.pieceRan(hastened: hastened)
+    loop.idleState.value.admission.pieceRan(hastened: hastened)
     work.waitsSince = ended
-    loop.idleState.backlog.rotate(lane, after: ended - began)
+    loop.idleState.value.backlog.rotate(lane, after: ended - began)
     settle(work, result ?? .success(.continue), lane, newest)
   }
 
@@ -174,19 +174,12 @@ extension IdleQueue {
 
   /// Out of the queue, and ended.
   private func take(_ work: IdleWork, _ end: IdleWork.End) {
-    loop.idleState.backlog.remove(work)
+    loop.idleState.value.backlog.remove(work)
     self.end(work, end)
   }
 }
 
 extension Loop {
-  /// What the loop keeps for its idle work. By way of a property of the loop: reached through the
-  /// queue, the thread sanitizer takes a change of it for one of the loop's reference.
-  var idleState: IdleState {
-    _read { yield state.value.idle }
-    _modify { yield &state.value.idle }
-  }
-
   /// Step 7 of a pass: runs idle pieces while nothing is ready and time is left. Returns when to
   /// wake for the next one; `Int64.max` for never.
   func giveIdleShare(_ run: Activation, _ seen: UInt64, into ready: inout [ReadyEvent]) -> Int64 {

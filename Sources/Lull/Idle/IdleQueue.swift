@@ -29,11 +29,11 @@ public struct IdleQueue: Sendable {
   public var frameClock: FrameClock? {
     get {
       loop.preconditionOnLoop()
-      return loop.idleState.frameClock
+      return loop.idleState.value.frameClock
     }
     nonmutating set {
       loop.preconditionOnLoop()
-      loop.idleState.frameClock = newValue
+      loop.idleState.value.frameClock = newValue
     }
   }
 
@@ -143,19 +143,19 @@ public struct IdleQueue: Sendable {
     switch request {
     case .add(let work):
       if work.isCancelled { return end(work, .cancelled) }
-      if loop.idleState.backlog.count == 0 {
+      if loop.idleState.value.backlog.count == 0 {
         // What brought the work may well be followed by more.
-        loop.idleState.admission.event(at: loop.poller.now)
+        loop.idleState.value.admission.event(at: loop.poller.now)
       }
-      loop.idleState.backlog.append(work)
-      loop.idleState.hasNews = true
+      loop.idleState.value.backlog.append(work)
+      loop.idleState.value.hasNews = true
     case .cancel(let work):
       // A piece that runs goes on to its end; the item ends after it.
-      if loop.idleState.running === work { return }
-      loop.idleState.backlog.remove(work)
+      if loop.idleState.value.running === work { return }
+      loop.idleState.value.backlog.remove(work)
       end(work, .cancelled)
     case .cancelKey(let key):
-      for work in loop.idleState.backlog.items(of: key) { work.cancel() }
+      for work in loop.idleState.value.backlog.items(of: key) { work.cancel() }
     }
   }
 
@@ -167,8 +167,8 @@ public struct IdleQueue: Sendable {
 
   /// The loop's thread ends.
   func die() {
-    for work in loop.idleState.backlog.removeAll() { end(work, .dropped) }
-    loop.idleState.frameClock = nil
+    for work in loop.idleState.value.backlog.removeAll() { end(work, .dropped) }
+    loop.idleState.value.frameClock = nil
   }
 }
 

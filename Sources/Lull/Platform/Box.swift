@@ -23,4 +23,19 @@ struct Box<Value: ~Copyable>: ~Copyable {
     @inline(__always) unsafeAddress { unsafe UnsafePointer(address) }
     @inline(__always) nonmutating unsafeMutableAddress { unsafe address }
   }
+
+  @unsafe fileprivate var pointer: UnsafePointer<Value> { unsafe UnsafePointer(address) }
+  @unsafe fileprivate var mutablePointer: UnsafeMutablePointer<Value> { unsafe address }
+}
+
+/// A ``Box`` with a reference to it, under the same rule.
+final class SharedBox<Value: ~Copyable>: @unchecked Sendable {  // touched by one thread
+  private let box: Box<Value>
+
+  init(_ value: consuming Value) { box = Box(value) }
+
+  var value: Value {
+    @inline(__always) unsafeAddress { unsafe box.pointer }
+    @inline(__always) unsafeMutableAddress { unsafe box.mutablePointer }
+  }
 }

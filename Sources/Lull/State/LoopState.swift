@@ -13,7 +13,6 @@ struct LoopState: ~Copyable {
   var blocks = BlockQueue()
   var inbox = Inbox()
   var signals = SignalQueue()
-  var idle = IdleState()
 
   /// The mode of the innermost run.
   var mode: ModeTable.Index?
