@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import CLull
 internal import Synchronization
 
 extension Loop {
