@@ -55,6 +55,10 @@ let package = Package(
       name: "ParityOracle", dependencies: ["ParityKit", "CVirtualTime"],
       path: "Tests/ParityOracle", cSettings: gnu,
       swiftSettings: [.treatAllWarnings(as: .error)]),
+    // Lull where the oracle's main thread has CFRunLoop.
+    .executableTarget(
+      name: "ParityProbe", dependencies: ["Lull", "ParityKit"], path: "Tests/ParityProbe",
+      cSettings: gnu, swiftSettings: strict),
     .testTarget(
       name: "ParityTests", dependencies: ["Lull", "LullTesting", "ParityKit"],
       path: "Tests/ParityTests", cSettings: gnu, swiftSettings: strict),

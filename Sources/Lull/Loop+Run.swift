@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import CLull
 internal import Synchronization
 
 extension Loop {

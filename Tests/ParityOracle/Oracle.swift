@@ -7,7 +7,7 @@ import ParityKit
 /// Runs programs on Foundation's CFRunLoop in virtual time.
 ///
 /// Without arguments it reads a program a line and answers each with its trace, also in one line;
-/// with `--real` it does so in real time.
+/// with `--real` it does so in real time. With `--live SCENARIO` it plays a `LiveScenario`.
 /// With `--check SEED COUNT` it compares the model with CFRunLoop. With `--show SEED` or
 /// `--replay PROGRAM` it prints one program and what it does on CFRunLoop, on the model and on
 /// Lull's model. With `--print SEED COUNT` it prints programs, fit for its own input.
@@ -17,6 +17,9 @@ import ParityKit
     switch (arguments.first, arguments.dropFirst().first) {
     case (nil, _): answer(CFRun.trace)
     case ("--real", nil): answer(CFRun.realTrace)
+    case ("--live", let name?):
+      guard let scenario = LiveScenario(rawValue: name) else { usage() }
+      for event in scenario.play(on: CFLiveLoop.self) { print(event) }
     case ("--check", let seed?):
       let count = arguments.count > 2 ? UInt64(arguments[2]) : 1000
       guard let first = UInt64(seed), let count else { usage() }
@@ -35,6 +38,7 @@ import ParityKit
 
   private static func usage() -> Never {
     print("usage: ParityOracle [--real | --check SEED COUNT | --print SEED COUNT]")
+    print("       ParityOracle --live SCENARIO")
     print("       ParityOracle [--show SEED | --replay PROGRAM]")
     exit(2)
   }

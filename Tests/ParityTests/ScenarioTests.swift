@@ -55,7 +55,7 @@ extension Scenario {
   static let all = modes + runs + results + sources + timers + dates + observers + blocks
 
   /// What was observed on CFRunLoop and needs one thread and one loop only. What else there is
-  /// (the main loop, other threads, time limits) is tested on the kernel, without an oracle.
+  /// (the main loop, other threads, time limits) is in `LiveFact`.
   static let facts =
     [3, 6, 7, 8, 9, 10, 11, 12, 13, 16, 17, 18, 19, 20, 22, 23, 25, 26, 27, 28, 29, 30, 31]
     .map { "S\($0)" }

@@ -154,7 +154,7 @@ extension Scenario {
       cf:
         "s0 schedule m0, run m0, b0, s0, b1, +2, t0, b2, +1, t1, run m0 -> stopped"),
     Scenario(
-      "S61", "a block queued by a block runs in a later pass",
+      "S61", "a block queued by a block runs when blocks are run next, after those already queued",
       Program(
         sources: [0],
         [.add(s0, m0), .perform([m0], [.perform([m0], [])]), .perform([m0], [])]

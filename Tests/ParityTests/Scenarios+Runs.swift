@@ -122,7 +122,7 @@ extension Scenario {
         [.add(t0, m0), .add(t1, m0), .add(t2, m0), .poll(m0), .poll(m0)]),
       cf: "run m0, t0, t1, run m0 -> timedOut, run m0, run m0 -> timedOut"),
     Scenario(
-      "S13", "a timer that came due after the wait is served in the next pass",
+      "S13", "a timer that came due before the pass serves fires with the one that woke it",
       Program(
         timers: [.at(2), .at(3), .stop(at: 5)], observers: [.of(.afterWaiting, .beforeTimers)],
         on: [.observer(0): [[], [.work(1)]]],
@@ -131,7 +131,7 @@ extension Scenario {
         "run m0, o0 beforeTimers m0, +2, o0 afterWaiting m0, +1, t0, t1, "
         + "o0 beforeTimers m0, +2, o0 afterWaiting m0, t2, run m0 -> stopped"),
     Scenario(
-      "S13", "a wake-up comes first and the timer in the next pass",
+      "S13", "a wake-up and a timer that is due take two passes",
       Program(
         timers: [.at(2), .stop(at: 4)], observers: [.of(.beforeTimers, .beforeWaiting)],
         on: [.observer(0): [[], [.wakeUp, .work(2)]]],
@@ -172,8 +172,8 @@ extension Scenario {
         "s0 schedule m0, run m0, s0, run m0 -> timedOut, run m0, "
         + "run m0 -> timedOut, run m0, run m0 -> timedOut",
       lull:
-        "s0 schedule m0, run m0, s0, run m0 -> timedOut, run m0, "
-        + "run m0 -> stopped, run m0, run m0 -> timedOut",
+        "s0 schedule m0, run m0, s0, run m0 -> timedOut, run m0, run m0 -> stopped, "
+        + "run m0, run m0 -> timedOut",
       by: .unreportedStopStays),
     Scenario(
       "S16", "a stop that a run did not report is forgotten",
@@ -288,15 +288,5 @@ extension Scenario {
         sources: [0], timers: [.at(2), .at(9)], on: [.timer(0): [[.signal(0)]]],
         [.add(s0, m0), .add(t0, m0), .add(t1, m0), .runOnce(m0)]),
       cf: "s0 schedule m0, run m0, +2, t0, s0, run m0 -> handledSource"),
-    Scenario(
-      "S23", "a wake-up that a finished nested run left behind wakes the outer one once more",
-      Program(
-        timers: [.at(2), .at(3), .stop(at: 7)], observers: [.of(.beforeTimers, .afterWaiting)],
-        on: [.timer(0): [[.run(m1)]], .timer(1): [[.stop]]],
-        [.add(t0, m0), .add(t1, m1), .add(t2, m0), .add(o0, m0), .run(m0)]),
-      cf:
-        "run m0, o0 beforeTimers m0, +2, o0 afterWaiting m0, t0, run m1, +1, t1, "
-        + "run m1 -> stopped, o0 beforeTimers m0, +4, o0 afterWaiting m0, t2, "
-        + "run m0 -> stopped"),
   ]
 }
