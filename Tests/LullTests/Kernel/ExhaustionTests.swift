@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import CTestSupport
+import Dispatch
+import Glibc
+import Lull
+import Testing
+
+/// Processes that have no descriptor left, or one, two or three: every call that makes one fails
+/// somewhere among them (swift-corelibs-foundation#3580, where the run loop ends in a trap).
+@Suite struct `Without descriptors a loop` {
+  /// Leaves room for so many more descriptors, whatever numbers are taken.
+  static func leave(_ free: Int) -> [CInt] {
+    test_limit_descriptors(256)
+    var taken: [CInt] = []
+    while true {
+      let number = dup(0)
+      if number < 0 { break }
+      taken.append(number)
+    }
+    for _ in 0..<free { close(taken.removeLast()) }
+    return taken
+  }
+
+  static func expectExhausted(_ body: () throws(Loop.DescriptorError) -> Void) {
+    do {
+      try body()
+      preconditionFailure("it should have thrown")
+    } catch {
+      guard case .exhausted = error else { preconditionFailure("\(error)") }
+    }
+  }
+
+  @Test func `is made and runs, with timers, posts, stops and wake-ups`() async {
+    await #expect(processExitsWith: .success) {
+      for free in 0..<4 {
+        let taken = Self.leave(free)
+        let order = Cell<[Int]>([])
+        onLoopThread { loop in
+          loop.schedule(after: .milliseconds(1)) { _ in order.update { $0.append(1) } }
+          loop.schedule(after: .milliseconds(2), base: .continuous) { _ in
+            order.update { $0.append(2) }
+          }
+          loop.schedule(after: .milliseconds(3)) { _ in order.update { $0.append(3) } }
+          precondition(loop.run() == .finished)
+          precondition(order.value == [1, 2, 3], "\(free) free: \(order.value)")
+
+          // The clock that counts suspend alone, with none but its own timer to wait for.
+          loop.schedule(after: .milliseconds(1), base: .continuous) { _ in
+            order.update { $0.append(4) }
+          }
+          precondition(loop.run() == .finished)
+
+          let source = Loop.Source { _ in loop.stop() }
+          loop.add(source)
+          RealThread {
+            while !loop.isWaiting { sched_yield() }
+            loop.perform { source.signal() }
+          }.join(whileRunning: loop)
+        }
+        precondition(order.value == [1, 2, 3, 4])
+        for number in taken { close(number) }
+      }
+    }
+  }
+
+  @Test func `loses no post on its futex`() async {
+    await #expect(processExitsWith: .success) {
+      let taken = Self.leave(0)
+      let runner = LoopRunner()
+      let count = Counter()
+      onThreads(2) { seed in
+        var dice = Dice(seed: seed)
+        let arrived = DispatchSemaphore(value: 0)
+        for _ in 0..<5_000 {
+          runner.loop.perform {
+            count.add()
+            arrived.signal()
+          }
+          precondition(arrived.wait(timeout: .now() + .seconds(30)) == .success, "slept over")
+          dice.dawdle(200)
+        }
+      }
+      precondition(count.value == 10_000)
+      runner.stop()
+      for number in taken { close(number) }
+    }
+  }
+
+  @Test func `refuses a descriptor source from any thread, and takes it when there is room`() async
+  {
+    await #expect(processExitsWith: .success) {
+      let pipe = Pipe()
+      pipe.write(1)
+      for free in 0..<2 {
+        let taken = Self.leave(free)
+        let called = DispatchSemaphore(value: 0)
+        let source = Loop.DescriptorSource(pipe.reader, for: .readable) { source, _ in
+          source.invalidate()
+          called.signal()
+        }
+        let runner = LoopRunner()
+        Self.expectExhausted { () throws(Loop.DescriptorError) in try runner.loop.add(source) }
+        runner.onLoop {
+          Self.expectExhausted { () throws(Loop.DescriptorError) in try runner.loop.add(source) }
+          precondition(!runner.loop.contains(source, in: .default))
+        }
+        for number in taken { close(number) }
+        runner.untilAsleep()
+        do { try runner.loop.add(source) } catch { preconditionFailure("\(error)") }
+        precondition(called.wait(timeout: .now() + .seconds(30)) == .success)
+        runner.stop()
+      }
+    }
+  }
+}
+
+extension RealThread {
+  /// Runs the loop until the thread has stopped it.
+  fileprivate func join(whileRunning loop: Loop) {
+    precondition(loop.run() == .stopped)
+    join()
+  }
+}

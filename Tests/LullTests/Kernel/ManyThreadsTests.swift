@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Dispatch
+import Glibc
+import Lull
+import Testing
+
+@Suite struct `Eight threads on one loop` {
+  /// For the thread sanitizer above all: everything that any thread may do, done by eight at once.
+  @Test func `do as they please, and it ends empty`() {
+    let alive = Counter()
+    do {
+      let runner = LoopRunner { loop in
+        loop.observe([.beforeTimers, .afterWaiting]) { _, _ in }
+      }
+      let loop = runner.loop
+      let modes = [Loop.Mode.default, .common, Loop.Mode("test.a"), Loop.Mode("test.b")]
+      let pipes = (0..<4).map { _ in Pipe() }
+      let held = Tracked(alive)
+      // Shared by all: they add, remove and invalidate each other's.
+      let shared = Cell(Things.some(holding: held, pipes))
+
+      onThreads(8) { number in
+        var dice = Dice(seed: number)
+        for _ in 0..<2_000 * stress {
+          let mode = modes.randomElement(using: &dice)!
+          let things = shared.value
+          switch Int.random(in: 0..<16, using: &dice) {
+          case 0, 1: loop.perform(in: mode) { _ = held }
+          case 2: loop.add(things.timer, to: mode)
+          case 3: loop.add(things.source, to: mode)
+          case 4: loop.add(things.observer, to: mode)
+          case 5: try? loop.add(things.descriptor, to: mode)
+          case 6: loop.remove(things.all.randomElement(using: &dice)!, from: mode)
+          case 7: things.timer.nextFire = .now.advanced(by: .microseconds(50))
+          case 8: things.timer.tolerance = .microseconds(10)
+          case 9: things.descriptor.interest = Bool.random(using: &dice) ? [] : .readable
+          case 10: pipes.randomElement(using: &dice)!.write(1)
+          case 11: things.source.signal()
+          case 12: loop.wakeUp()
+          case 13: _ = (loop.isWaiting, loop.currentMode, things.timer.nextFire)
+          case 14: loop.perform { _ = loop.run(in: modes[2], for: .zero) }
+          default:
+            things.all.randomElement(using: &dice)!.invalidate()
+            shared.value = Things.some(holding: held, pipes)
+          }
+        }
+      }
+      for item in shared.value.all { item.invalidate() }
+      runner.onLoop {}
+      runner.stop()
+    }
+    #expect(alive.value == 0)
+  }
+
+  private struct Things: Sendable {
+    let timer: Loop.Timer
+    let source: Loop.Source
+    let observer: Loop.Observer
+    let descriptor: Loop.DescriptorSource
+    var all: [Loop.Item] { [timer, source, observer, descriptor] }
+
+    static func some(holding held: Tracked, _ pipes: [Pipe]) -> Things {
+      let pipe = pipes.randomElement()!
+      return Things(
+        timer: Loop.Timer(every: .microseconds(100)) { _ in _ = held },
+        source: Loop.Source(schedule: { _, _, _ in }, cancel: { _, _, _ in _ = held }) { _ in },
+        observer: Loop.Observer([.beforeWaiting, .exit]) { _, _ in _ = held },
+        descriptor: Loop.DescriptorSource(pipe.reader, for: .readable) { _, _ in
+          _ = held
+          _ = pipe.read(10)
+        })
+    }
+  }
+
+  @Test func `stop it and each of them is heard`() {
+    let found = Cell<Loop?>(nil)
+    let isKnown = DispatchSemaphore(value: 0)
+    let isDone = Cell(false)
+    let thread = RealThread {
+      let loop = Loop.current
+      loop.add(Loop.Source { _ in })
+      found.value = loop
+      isKnown.signal()
+      while !isDone.value { #expect(loop.run() == .stopped) }
+    }
+    isKnown.wait()
+    let loop = found.value!
+    onThreads(8) { _ in for _ in 0..<2_000 * stress { loop.stop() } }
+    isDone.value = true
+    loop.stop()
+    thread.join()
+  }
+
+  /// swift-corelibs-foundation#3869: runs that hang now and then.
+  @Test func `or rather on eight loops, make 100 000 short runs`() {
+    onThreads(8) { _ in
+      let loop = Loop.current
+      loop.add(Loop.Source { _ in })
+      for _ in 0..<12_500 * stress { _ = loop.run(in: .default, for: .zero) }
+    }
+  }
+}
