@@ -45,6 +45,14 @@ extension Scenario {
         "s0 schedule m0, run m0, s0, run m0 -> timedOut, run m0, s0, "
         + "run m0 -> timedOut, run m0, run m0 -> timedOut"),
     Scenario(
+      "S26", "a source signalled in no mode and added again is performed once a pass",
+      Program(
+        sources: [0], on: [.perform(0): [[.signal(0)]]],
+        [.add(s0, .common), .remove(s0, m0), .signal(0), .add(s0, m0), .poll(m0), .poll(m0)]),
+      cf:
+        "s0 schedule m0, s0 cancel m0, s0 schedule m0, run m0, s0, run m0 -> timedOut, "
+        + "run m0, s0, run m0 -> timedOut"),
+    Scenario(
       "S26", "a source that another signals in the same pass waits for the next",
       Program(
         sources: [0, 1], on: [.perform(0): [[.signal(1)]]],

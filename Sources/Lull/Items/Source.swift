@@ -125,10 +125,12 @@ extension Loop {
   }
 
   /// A source's place in one loop.
-  final class Seat: @unchecked Sendable {  // `membership` is touched on the loop's thread only
+  final class Seat: @unchecked Sendable {  // its variables are touched on the loop's thread only
     let source: Source
     let loop: Loop
     var membership = Membership()
+    /// The latest of its signals in the loop's queue; 0 for none.
+    var noted: UInt64 = 0
 
     init(_ source: Source, _ loop: Loop) {
       self.source = source

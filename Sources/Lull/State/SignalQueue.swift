@@ -17,7 +17,11 @@ struct SignalQueue: ~Copyable {
 
   private var signals: [Signal] = []
 
+  /// Notes a signal of a source, once: it may come to us as it joins its first mode, and again when
+  /// the signal's own message arrives.
   mutating func append(_ seat: Loop.Seat, _ sequence: UInt64) {
+    guard seat.noted != sequence else { return }
+    seat.noted = sequence
     signals.append(Signal(seat: seat, sequence: sequence))
   }
 
@@ -32,7 +36,12 @@ struct SignalQueue: ~Copyable {
     guard !signals.isEmpty else { return [] }
     var due: [Signal] = []
     var live: [Signal] = []
-    for signal in signals where signal.isLive {
+    for signal in signals {
+      guard signal.isLive else {
+        // It may join a mode again before it is performed.
+        if signal.seat.noted == signal.sequence { signal.seat.noted = 0 }
+        continue
+      }
       if modes.contains(mode, in: signal.seat.membership.modes) { due.append(signal) }
       live.append(signal)
     }
