@@ -49,6 +49,8 @@ uint64_t lull_exchange_timer_slack(uint64_t nanoseconds) {
   return old < 0 ? 0 : (uint64_t)old;
 }
 
+void lull_name_thread(const char *name) { prctl(PR_SET_NAME, name, 0, 0, 0); }
+
 // Private to libdispatch, and what CoreFoundation itself uses; weak, so that their absence is an
 // answer and not a link error.
 extern int _dispatch_get_main_queue_handle_4CF(void) __attribute__((weak));

@@ -29,6 +29,7 @@ extension Loop {
   /// > Threads: any. A sleeping loop wakes.
   public func add(_ source: Source, to mode: Mode = .default) {
     preconditionFits(source)
+    source.joins(self)
     submit(.addSource(source, mode))
   }
 

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import Synchronization
+
 /// How other threads reach a loop: they post, and wake it if it sleeps.
 extension Loop {
   // MARK: Blocks
@@ -110,6 +112,7 @@ extension Loop {
     readMail()
     // What the handlers below ask of the loop would never be done.
     state.value.isOver = true
+    hasEnded.store(true, ordering: .releasing)
     for seat in state.value.seats.values.sorted(by: {
       $0.membership.sequence < $1.membership.sequence
     }) {

@@ -95,13 +95,16 @@ extension Loop {
 
   /// Whether this run has been asked to stop; it will then report so.
   func takeStop(_ run: Activation) -> Bool {
+    let asked = stops.load(ordering: .sequentiallyConsistent)
+    if asked & Loop.everyRun != 0 { return true }
     let bit = Loop.stopBit(of: run.level)
-    guard stops.load(ordering: .sequentiallyConsistent) & bit != 0 else { return false }
+    guard asked & bit != 0 else { return false }
     return stops.bitwiseAnd(~bit, ordering: .sequentiallyConsistent).oldValue & bit != 0
   }
 
   func isStopped(_ run: Activation) -> Bool {
-    stops.load(ordering: .sequentiallyConsistent) & Loop.stopBit(of: run.level) != 0
+    let asked = stops.load(ordering: .sequentiallyConsistent)
+    return asked & (Loop.stopBit(of: run.level) | Loop.everyRun) != 0
   }
 
   /// Whether nothing in the mode could ever happen.

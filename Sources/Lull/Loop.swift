@@ -37,11 +37,14 @@ public final class Loop: @unchecked Sendable {  // `state` belongs to `thread`, 
   let wakes = Atomic<UInt64>(0)
   /// Set around a wait. Whoever clears it has to wake the poller.
   let sleeping = Atomic<Bool>(false)
-  /// A bit for each level of nested runs that was asked to stop; the last bit is for all deeper.
+  /// A bit for each level of nested runs that was asked to stop, the last of them for all deeper;
+  /// and the bit `everyRun`, which stays.
   let stops = Atomic<UInt64>(0)
   /// How many runs are on the stack.
   let level = Atomic<Int>(0)
   let runningMode = Atomic<Int32>(-1)
+  /// The thread has ended, or is about to: nothing is delivered any more.
+  let hasEnded = Atomic<Bool>(false)
 
   /// Work for when the loop would otherwise sleep. Any thread.
   public var idle: IdleQueue { IdleQueue(loop: self) }
@@ -151,7 +154,14 @@ public final class Loop: @unchecked Sendable {  // `state` belongs to `thread`, 
     wakeIfSleeping()
   }
 
-  static func stopBit(of level: Int) -> UInt64 { 1 << UInt64(min(level, 64) - 1) }
+  /// Ends all runs, however deep, and every later one as it begins. Any thread, and signal handlers.
+  func stopForGood() {
+    stops.bitwiseOr(Loop.everyRun, ordering: .sequentiallyConsistent)
+    wakeIfSleeping()
+  }
+
+  static func stopBit(of level: Int) -> UInt64 { 1 << UInt64(min(level, 63) - 1) }
+  static let everyRun: UInt64 = 1 << 63
 
   /// Makes the loop begin another pass, whether it sleeps or is about to.
   ///

@@ -49,6 +49,35 @@ extension MainLoop {
     return observer
   }
 
+  /// A mailbox that calls the main actor. See ``Loop/Mailbox``.
+  public func makeMailbox<Value>(
+    of type: Value.Type = Value.self, limit: Int = .max, order: Int = 0,
+    _ handler: @escaping @MainActor (Loop.Mailbox<Value>, [Value]) -> Void
+  ) -> Loop.Mailbox<Value> {
+    let mailbox = Loop.Mailbox<Value>(limit: limit, order: order, OnMain.closure(handler))
+    mailbox.isForMain = true
+    return mailbox
+  }
+
+  /// A source for a POSIX signal that calls the main actor. See ``Loop/SignalSource``.
+  public func makeSignalSource(
+    _ signal: CInt, _ handler: @escaping @MainActor (Loop.SignalSource, Int) -> Void
+  ) throws(Loop.SignalError) -> Loop.SignalSource {
+    let source = try Loop.SignalSource(signal, OnMain.closure(handler))
+    source.isForMain = true
+    return source
+  }
+
+  /// A source for the end of a child process that calls the main actor. See ``Loop/ProcessSource``.
+  public func makeProcessSource(
+    _ process: CInt,
+    _ handler: @escaping @MainActor (Loop.ProcessSource, Loop.ProcessSource.End) -> Void
+  ) throws(Loop.ProcessError) -> Loop.ProcessSource {
+    let source = try Loop.ProcessSource(process, OnMain.closure(handler))
+    source.isForMain = true
+    return source
+  }
+
   // MARK: Made and added
 
   /// A timer that fires once, after `delay`, added to `mode`. See ``Loop/Timer``.

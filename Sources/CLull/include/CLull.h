@@ -40,3 +40,20 @@ uint64_t lull_exchange_timer_slack(uint64_t nanoseconds);
 int lull_main_queue_descriptor(void);
 bool lull_is_main_queue_descriptor(int descriptor);
 void lull_drain_main_queue(void);
+
+/// Names the calling thread; the kernel keeps 15 bytes.
+void lull_name_thread(const char *name);
+
+/// Takes a signal for the process, until it is closed: each one adds 1 to the eventfd that is
+/// returned. In a child made by fork the descriptor is the child's own, with nothing in it.
+/// A negative errno when there is none: EINVAL when the signal cannot be taken.
+int lull_signal_open(int signal);
+void lull_signal_close(int signal, int descriptor);
+
+/// A descriptor that turns readable when the process ends, or a negative errno.
+int lull_process_open(int process);
+
+/// Whether the process behind a descriptor has ended: 1, and how; 0 while it lives; a negative
+/// errno, ECHILD when it is not for this process to know. It is reaped unless `peek`.
+/// `*how` is CLD_EXITED, CLD_KILLED or CLD_DUMPED, `*status` the exit code or the signal.
+int lull_process_ended(int descriptor, bool peek, int *how, int *status);

@@ -74,15 +74,15 @@ extension Loop {
   /// non-blocking. Remove the source before closing its descriptor.
   ///
   /// > Threads: any. The handler runs on the loop's thread.
-  public final class DescriptorSource: Item, @unchecked Sendable {
+  public class DescriptorSource: Item, @unchecked Sendable {
     /// What it calls, with what the descriptor is ready for.
     public typealias Handler = @Sendable (DescriptorSource, Readiness) -> Void
 
-    /// The descriptor, which stays the caller's to close.
-    public let descriptor: CInt
+    /// The descriptor, which stays the caller's to close. Signal and process sources close their own.
+    public final let descriptor: CInt
 
     private let interestBits: Atomic<UInt8>
-    private(set) var handler: Handler?
+    private(set) final var handler: Handler?
 
     /// A source that watches `descriptor` for `interest`.
     public init(_ descriptor: CInt, for interest: Readiness, _ handler: @escaping Handler) {
@@ -94,7 +94,7 @@ extension Loop {
     /// What it watches for; hang-up and errors come with anything. Empty, it is not called at all.
     ///
     /// Any thread; from the loop's own it holds from the next callout on.
-    public var interest: Readiness {
+    public final var interest: Readiness {
       get { Readiness(rawValue: interestBits.load(ordering: .relaxed)) }
       set {
         interestBits.store(newValue.rawValue, ordering: .relaxed)
@@ -106,7 +106,7 @@ extension Loop {
     override func release() { handler = nil }
 
     /// The part of `ready` this source wants to hear of.
-    func wanted(of ready: Readiness) -> Readiness {
+    final func wanted(of ready: Readiness) -> Readiness {
       let interest = interest
       return interest.isEmpty ? [] : ready.intersection(interest.union(.alwaysReported))
     }

@@ -10,7 +10,7 @@ extension Loop {
   /// several loops; the first to get there performs it.
   ///
   /// > Threads: any. Handlers run on the thread of the loop in question.
-  public final class Source: Item, @unchecked Sendable {
+  public class Source: Item, @unchecked Sendable {
     /// What a source calls; it is handed the source.
     public typealias Handler = @Sendable (Source) -> Void
 
@@ -18,7 +18,7 @@ extension Loop {
     public typealias ModeHandler = @Sendable (Source, Loop, Mode) -> Void
 
     /// Lower orders are performed first.
-    public let order: Int
+    public final let order: Int
 
     private let signalled = Atomic<UInt64>(0)
     /// The signals of the process are in one order, so that loops agree with CFRunLoop's times.
@@ -26,9 +26,9 @@ extension Loop {
 
     private let lock = Lock()
     /// Guarded by `lock`: one a loop.
-    private var seats: [Seat] = []
+    private final var seats: [Seat] = []
     /// Guarded by `lock`; read by a loop under it before each callout.
-    private var handlers: Handlers?
+    private final var handlers: Handlers?
 
     struct Handlers {
       let perform: Handler
@@ -53,19 +53,28 @@ extension Loop {
     }
 
     /// Whether a signal waits to be performed. Any thread.
-    public var isSignalled: Bool { signalled.load(ordering: .acquiring) != 0 }
+    public final var isSignalled: Bool { signalled.load(ordering: .acquiring) != 0 }
 
     /// Asks to be performed, and wakes the loops it is in. A second signal before that changes
     /// nothing, nor does one on an invalid source.
     ///
     /// Any thread, not in signal handlers. Allocates nothing.
-    public func signal() {
-      guard isValid, !isSignalled else { return }
+    public final func signal() {
+      if let sequence = noteSignal() { announce(sequence) }
+    }
+
+    /// Signals it and tells nobody yet; nil if that changes nothing.
+    final func noteSignal() -> UInt64? {
+      guard isValid, !isSignalled else { return nil }
       let sequence = Source.signals.wrappingAdd(1, ordering: .relaxed).newValue
-      guard
-        signalled.compareExchange(expected: 0, desired: sequence, ordering: .acquiringAndReleasing)
-          .exchanged
-      else { return }
+      let noted = signalled.compareExchange(
+        expected: 0, desired: sequence, ordering: .acquiringAndReleasing
+      ).exchanged
+      return noted ? sequence : nil
+    }
+
+    /// Tells its loops of a signal.
+    final func announce(_ sequence: UInt64) {
       // The usual source is in one loop, and a copied array would be an allocation.
       var only: Seat?
       var several: [Seat] = []
@@ -89,21 +98,25 @@ extension Loop {
 
     // MARK: For its loops
 
+    /// A loop is about to have it. Any thread.
+    func joins(_ loop: Loop) {}
+
     /// What it calls, while it is valid or has modes left to leave.
-    var calls: Handlers? { lock.withLock { handlers } }
+    final var calls: Handlers? { lock.withLock { handlers } }
 
     /// Whether the signal that came as `sequence` still waits.
     @inline(__always)
-    func awaits(_ sequence: UInt64) -> Bool { signalled.load(ordering: .acquiring) == sequence }
+    final func awaits(_ sequence: UInt64) -> Bool { signalled.load(ordering: .acquiring) == sequence }
 
     /// Which signal waits; 0 for none.
-    var signalSequence: UInt64 { signalled.load(ordering: .acquiring) }
+    final var signalSequence: UInt64 { signalled.load(ordering: .acquiring) }
 
     /// Takes the signal, which from then on may come again. Of several loops one gets it.
-    func takeSignal() -> Bool { signalled.exchange(0, ordering: .acquiringAndReleasing) != 0 }
+    @discardableResult
+    final func takeSignal() -> Bool { signalled.exchange(0, ordering: .acquiringAndReleasing) != 0 }
 
     /// Its seat in a loop, made if `make`; none when it is invalid.
-    func seat(in loop: Loop, make: Bool) -> Seat? {
+    final func seat(in loop: Loop, make: Bool) -> Seat? {
       lock.withLock {
         if let seat = seats.first(where: { $0.loop === loop }) { return seat }
         guard make, isValid else { return nil }
@@ -113,7 +126,7 @@ extension Loop {
     }
 
     /// Gives a seat up; the last one of an invalid source frees the handlers.
-    func leave(_ seat: Seat) {
+    final func leave(_ seat: Seat) {
       let freed: Handlers? = lock.withLock {
         seats.removeAll { $0 === seat }
         guard seats.isEmpty, !isValid else { return nil }

@@ -62,7 +62,7 @@ func futexWait(_ word: borrowing Atomic<UInt32>, while value: UInt32, nanosecond
   }
 }
 
-/// Wakes one sleeper on `word`.
-func futexWake(_ word: borrowing Atomic<UInt32>) {
-  unsafe withUnsafePointer(to: word) { address in unsafe lull_futex_wake(address, 1) }
+/// Wakes sleepers on `word`, one if not told otherwise.
+func futexWake(_ word: borrowing Atomic<UInt32>, count: CInt = 1) {
+  unsafe withUnsafePointer(to: word) { address in unsafe lull_futex_wake(address, count) }
 }
