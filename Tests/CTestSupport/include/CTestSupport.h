@@ -2,6 +2,7 @@
 // What tests on the real kernel need and Swift does not import.
 #pragma once
 
+#include <stdbool.h>
 #include <sys/types.h>
 
 /// `fork`, which Swift marks unavailable.
@@ -34,3 +35,34 @@ int test_open_terminal(int *controller, int *terminal);
 /// Lets no epoll_pwait2 through, as old container runtimes do, from here on in this thread and
 /// those it makes: the call fails with `error`.
 int test_refuse_epoll_pwait2(int error);
+
+/// Starts a shell that does as `script` says, with `input` as its standard input and all signals at
+/// their defaults; its number, or -1.
+pid_t test_spawn_shell(const char *script, int input);
+
+/// Waits until a child has ended, and leaves it to be reaped.
+void test_until_ended(pid_t child);
+
+/// Lets the system have no thread left for this process, if need be by giving up being root.
+int test_refuse_threads(void);
+
+/// What becomes of a signal: 0 the default, 1 nothing, 2 `handler`, 3 another handler.
+int test_disposition(int signal, void (*handler)(int));
+
+/// Ignores a signal.
+int test_ignore(int signal);
+
+/// Sends the calling thread a signal, and returns the errno that was set before.
+int test_errno_after(int signal);
+
+/// Reads a byte; 1 if one came, or a negative errno.
+int test_read_byte(int descriptor);
+
+/// How large the calling thread's stack is, in bytes.
+long test_stack_size(void);
+
+/// Counts what the calling thread allocates from here on, until it says false.
+void test_count_allocations(bool counts);
+
+/// How many allocations were counted on all threads; -1 where a sanitizer has them.
+long test_allocations(void);
