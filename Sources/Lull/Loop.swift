@@ -154,7 +154,8 @@ public final class Loop: @unchecked Sendable {  // `state` belongs to `thread`, 
     wakeIfSleeping()
   }
 
-  /// Ends all runs, however deep, and every later one as it begins. Any thread, and signal handlers.
+  /// Ends all runs, however deep, and every later one as it begins. Any thread, and signal
+  /// handlers.
   func stopForGood() {
     stops.bitwiseOr(Loop.everyRun, ordering: .sequentiallyConsistent)
     wakeIfSleeping()

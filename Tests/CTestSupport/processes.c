@@ -55,7 +55,20 @@ int test_disposition(int signal, void (*handler)(int)) {
 
 int test_ignore(int number) { return signal(number, SIG_IGN) == SIG_ERR ? -1 : 0; }
 
+void test_unblock(int signal) {
+  sigset_t set;
+  sigemptyset(&set);
+  sigaddset(&set, signal);
+  pthread_sigmask(SIG_UNBLOCK, &set, NULL);
+}
+
+void test_raise(int signal) {
+  test_unblock(signal);
+  raise(signal);
+}
+
 int test_errno_after(int signal) {
+  test_unblock(signal);
   errno = 123;
   raise(signal);
   return errno;

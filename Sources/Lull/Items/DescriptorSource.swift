@@ -78,7 +78,8 @@ extension Loop {
     /// What it calls, with what the descriptor is ready for.
     public typealias Handler = @Sendable (DescriptorSource, Readiness) -> Void
 
-    /// The descriptor, which stays the caller's to close. Signal and process sources close their own.
+    /// The descriptor, which stays the caller's to close. Signal and process sources close their
+    /// own.
     public final let descriptor: CInt
 
     private let interestBits: Atomic<UInt8>

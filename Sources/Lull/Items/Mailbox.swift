@@ -21,9 +21,10 @@ extension Loop {
 
   /// Hands values from any thread to a loop, in batches.
   ///
-  /// The handler gets all that has come since it was last called, never an empty batch: one call and
-  /// one wake-up for a burst of sends. Values of one sender stay in order. Made with a limit, it
-  /// refuses what would exceed it, so that a slow loop slows its senders down or makes them drop.
+  /// The handler gets all that has come since it was last called, never an empty batch: one call
+  /// and one wake-up for a burst of sends. Values of one sender stay in order. Made with a limit,
+  /// it refuses what would exceed it, so that a slow loop slows its senders down or makes them
+  /// drop.
   ///
   /// ```swift
   /// let lines = Loop.Mailbox<String> { _, lines in for line in lines { print(line) } }
@@ -31,9 +32,9 @@ extension Loop {
   /// try lines.send("from any thread")
   /// ```
   ///
-  /// It is a ``Source`` that signals itself, and is added, removed and invalidated like one; it waits
-  /// with what it has while no mode of it runs. It belongs to the loop that it is first added to.
-  /// In the long run it allocates nothing for values that do not themselves.
+  /// It is a ``Source`` that signals itself, and is added, removed and invalidated like one; it
+  /// waits with what it has while no mode of it runs. It belongs to the loop that it is first added
+  /// to. In the long run it allocates nothing for values that do not themselves.
   ///
   /// > Threads: any. The handler runs on the loop's thread.
   public final class Mailbox<Value>: Source, @unchecked Sendable {  // all guarded by `guardian`

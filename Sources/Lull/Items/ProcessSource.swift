@@ -36,10 +36,10 @@ extension Loop {
   /// try loop.add(source)
   /// ```
   ///
-  /// The kernel wakes the loop for the very process, by a pidfd: nothing polls, and `SIGCHLD` is not
-  /// touched. A child that has ended before the source was made is reported like any other, as long
-  /// as nobody has reaped it. Several sources for one child, on any loops, share what the first
-  /// learned and report the same end. The source is invalidated before its handler is called.
+  /// The kernel wakes the loop for the very process, by a pidfd: nothing polls, and `SIGCHLD` is
+  /// not touched. A child that has ended before the source was made is reported like any other, as
+  /// long as nobody has reaped it. Several sources for one child, on any loops, share what the
+  /// first learned and report the same end. The source is invalidated before its handler is called.
   ///
   /// Who starts a child must leave it to one waiter. If another part of the program waits for all
   /// children, or `SIGCHLD` is ignored, the end is reported all the same, but as ``End/unknown``. A
@@ -49,7 +49,7 @@ extension Loop {
   /// It is a ``DescriptorSource`` on a descriptor of its own, which nobody else should close.
   ///
   /// > Threads: any. The handler runs on the loop's thread.
-  public final class ProcessSource: DescriptorSource, @unchecked Sendable {
+  public final class ProcessSource: DescriptorSource, @unchecked Sendable {  // guarded as items are
     /// How a process ended.
     public enum End: Hashable, Sendable, CustomStringConvertible {
       /// It exited with this code, 0 to 255.
@@ -81,8 +81,8 @@ extension Loop {
     /// - Parameters:
     ///   - process: The child's number, as `fork` and `posix_spawn` give it.
     ///   - handler: Called with how it ended.
-    /// - Throws: ``ProcessError`` when there is no such process, when it is not a child of this one,
-    ///   or when no descriptor is left.
+    /// - Throws: ``ProcessError`` when there is no such process, when it is not a child of this
+    ///   one, or when no descriptor is left.
     public init(
       _ process: CInt, _ handler: @escaping @Sendable (ProcessSource, End) -> Void
     ) throws(ProcessError) {

@@ -33,30 +33,31 @@ extension Loop {
     }
   }
 
-  /// Calls its handler after a POSIX signal has come to the process, as an ordinary callout in which
-  /// everything is allowed.
+  /// Calls its handler after a POSIX signal has come to the process, as an ordinary callout in
+  /// which everything is allowed.
   ///
   /// ```swift
   /// let terminate = try Loop.SignalSource(SIGTERM) { _, _ in loop.stop() }
   /// try loop.add(terminate)
   /// ```
   ///
-  /// The signal is taken from the making of the first source for it to the end of the last, when what
-  /// the process did with it before is put back, unless somebody has called `sigaction` meanwhile.
-  /// A source ends when it is invalidated or freed. **Until then nothing else becomes of the signal**:
-  /// `SIGTERM` does not terminate, and an earlier handler is not called. Interrupted system calls are
-  /// restarted where the kernel can. Programs that the process starts begin with the signal at its
-  /// default.
+  /// The signal is taken from the making of the first source for it to the end of the last, when
+  /// what the process did with it before is put back, unless somebody has called `sigaction`
+  /// meanwhile. A source ends when it is invalidated or freed. **Until then nothing else becomes of
+  /// the signal**: `SIGTERM` does not terminate, and an earlier handler is not called. Interrupted
+  /// system calls are restarted where the kernel can. Programs that the process starts begin with
+  /// the signal at its default.
   ///
   /// Several sources may listen to one signal, on any loops; each hears of all. Signals that come
   /// while no mode of a source runs are counted and delivered after. The kernel itself makes one of
   /// several equal signals that wait, so the count says how often the process was interrupted, and
   /// at least once. In a child made by fork a source goes on, with the child's own signals.
   ///
-  /// It is a ``DescriptorSource`` on a descriptor of its own, which nobody else should read or close.
+  /// It is a ``DescriptorSource`` on a descriptor of its own, which nobody else should read or
+  /// close.
   ///
   /// > Threads: any. The handler runs on the loop's thread.
-  public final class SignalSource: DescriptorSource, @unchecked Sendable {
+  public final class SignalSource: DescriptorSource, @unchecked Sendable {  // guarded as items are
     /// The signal's number.
     public let signal: CInt
 

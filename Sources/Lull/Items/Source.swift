@@ -106,7 +106,9 @@ extension Loop {
 
     /// Whether the signal that came as `sequence` still waits.
     @inline(__always)
-    final func awaits(_ sequence: UInt64) -> Bool { signalled.load(ordering: .acquiring) == sequence }
+    final func awaits(_ sequence: UInt64) -> Bool {
+      signalled.load(ordering: .acquiring) == sequence
+    }
 
     /// Which signal waits; 0 for none.
     final var signalSequence: UInt64 { signalled.load(ordering: .acquiring) }

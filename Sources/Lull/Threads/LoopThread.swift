@@ -70,8 +70,8 @@ public final class LoopThread: Sendable {
     if !isJoined.load(ordering: .acquiring) { thread.detach() }
   }
 
-  /// Ends the loop's run and all nested ones, however deep, after the callout that is running; later
-  /// runs end as they begin. Returns at once: ``join()`` waits.
+  /// Ends the loop's run and all nested ones, however deep, after the callout that is running;
+  /// later runs end as they begin. Returns at once: ``join()`` waits.
   ///
   /// ``Loop/stop()`` on the ``loop`` ends the innermost run only, so the thread goes on if that was
   /// a nested one, and ends if not. Stopping again changes nothing.

@@ -52,7 +52,13 @@ int test_disposition(int signal, void (*handler)(int));
 /// Ignores a signal.
 int test_ignore(int signal);
 
-/// Sends the calling thread a signal, and returns the errno that was set before.
+/// Lets a signal through to the calling thread; those of a pool, and theirs, block all.
+void test_unblock(int signal);
+
+/// Sends the calling thread a signal, which comes before this returns.
+void test_raise(int signal);
+
+/// The same, and returns what errno is after; before it is 123.
 int test_errno_after(int signal);
 
 /// Reads a byte; 1 if one came, or a negative errno.

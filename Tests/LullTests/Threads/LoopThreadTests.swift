@@ -179,7 +179,8 @@ import Testing
       done.signal()
     }
     happens(done)
-    #expect(found.value >= size - 4096 && found.value < size + (1 << 20))
+    // The C library may hand out a larger one that a thread has left.
+    #expect(found.value >= size - 4096)
     thread.stop()
     thread.join()
   }

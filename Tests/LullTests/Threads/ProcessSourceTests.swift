@@ -291,17 +291,17 @@ private func runOnce(_ loop: Loop, _ location: SourceLocation = #_sourceLocation
     await #expect(processExitsWith: .success) {
       let child = Child("exit 0")
       let open = test_open_descriptors()
-      do {
+      for _ in 0..<200 {
         guard let first = try? Loop.ProcessSource(child.number, { _, _ in }),
           let second = try? Loop.ProcessSource(child.number, { _, _ in })
         else { return test_exit(1) }
         // Two for one child share a descriptor.
-        guard test_open_descriptors() == open + 1 else { return test_exit(2) }
+        guard first.descriptor == second.descriptor else { return test_exit(2) }
         first.invalidate()
-        guard test_open_descriptors() == open + 1 else { return test_exit(3) }
+        guard fcntl(second.descriptor, F_GETFD) >= 0 else { return test_exit(3) }
         second.invalidate()
       }
-      guard test_open_descriptors() == open else { return test_exit(4) }
+      guard test_open_descriptors() < open + 100 else { return test_exit(4) }
       _ = test_limit_descriptors(0)
       do throws(Loop.ProcessError) {
         _ = try Loop.ProcessSource(child.number) { _, _ in }

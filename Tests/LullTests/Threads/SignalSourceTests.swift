@@ -43,10 +43,10 @@ import Testing
         return
       }
       #expect(throws: Never.self) { try loop.add(source) }
-      for _ in 0..<5 { raise(37) }
+      for _ in 0..<5 { test_raise(37) }
       _ = loop.run(in: .default, for: .zero)
       _ = loop.run(in: .default, for: .zero)
-      raise(37)
+      test_raise(37)
       let result = loop.run(in: .default, for: .seconds(60), returnAfterSourceHandled: true)
       #expect(result == .handledSource)
       #expect(counts.value == [5, 1])
@@ -80,9 +80,9 @@ import Testing
       #expect(throws: Never.self) { try loop.add(source) }
       let other = Loop.Mode("test.other")
       loop.schedule(after: .milliseconds(2), in: other) { _ in }
-      raise(39)
+      test_raise(39)
       #expect(loop.run(in: other) == .finished)
-      raise(39)
+      test_raise(39)
       #expect(counts.value == [])
       _ = loop.run(in: .default, for: .zero)
       #expect(counts.value == [2])
@@ -99,7 +99,7 @@ import Testing
       }
       #expect(throws: Never.self) { try loop.add(source) }
       source.interest = []
-      for _ in 0..<3 { raise(40) }
+      for _ in 0..<3 { test_raise(40) }
       _ = loop.run(in: .default, for: .zero)
       #expect(counts.value == [])
       source.interest = .readable
@@ -116,7 +116,7 @@ import Testing
     for _ in 0..<2 {
       let thread = try LoopThread()
       try thread.loop.add(source)
-      raise(46)
+      test_raise(46)
       #expect(heard.wait(timeout: .now() + .seconds(30)) == .success)
       thread.stop()
       thread.join()
@@ -167,6 +167,7 @@ import Testing
     let result = Cell<CInt>(0)
     let id = Cell<pid_t>(0)
     let thread = RealThread {
+      test_unblock(43)
       id.value = gettid()
       result.value = test_read_byte(reader)
     }
@@ -182,7 +183,7 @@ import Testing
 
   /// Whether a thread of ours sleeps, as /proc tells.
   private func isBlocked(_ thread: pid_t) -> Bool {
-    let descriptor = open("/proc/self/task/\(thread)/stat", O_RDONLY)
+    let descriptor = unsafe open("/proc/self/task/\(thread)/stat", O_RDONLY)
     var bytes = [UInt8](repeating: 0, count: 256)
     let count = unsafe read(descriptor, &bytes, 256)
     close(descriptor)
@@ -215,10 +216,12 @@ import Testing
   @Test func `without a descriptor left are errors, and change nothing`() async {
     await #expect(processExitsWith: .success) {
       let handler: @convention(c) (CInt) -> Void = { _ in }
-      guard let source = try? Loop.SignalSource(SIGUSR1, { _, _ in }) else { return test_exit(1) }
       let open = test_open_descriptors()
-      source.invalidate()
-      guard test_open_descriptors() == open - 1 else { return test_exit(2) }
+      for _ in 0..<200 {
+        guard let source = try? Loop.SignalSource(SIGUSR1, { _, _ in }) else { return test_exit(1) }
+        source.invalidate()
+      }
+      guard test_open_descriptors() < open + 100 else { return test_exit(2) }
       _ = test_limit_descriptors(0)
       do throws(Loop.SignalError) {
         _ = try Loop.SignalSource(SIGUSR1) { _, _ in }
@@ -256,7 +259,7 @@ import Testing
         }
       }
     }
-    for _ in 0..<sent { raise(44) }
+    for _ in 0..<sent { test_raise(44) }
     #expect(all.wait(timeout: .now() + .seconds(60)) == .success)
     isDone.value = true
     for comer in comers { comer.join() }
@@ -276,7 +279,7 @@ import Testing
         let source = try Loop.SignalSource(45) { _, _ in _ = held }
         try runner.loop.add(source)
         var dice = Dice(seed: round)
-        for _ in 0..<3 { raise(45) }
+        for _ in 0..<3 { test_raise(45) }
         dice.dawdle(100)
         source.invalidate()
       }
@@ -297,12 +300,12 @@ import Testing
           (try? loop.add(source)) != nil
         else { return test_exit(1) }
         // One for the parent: the child does not inherit it.
-        raise(SIGUSR2)
+        test_raise(SIGUSR2)
         let child = test_fork()
         if child == 0 {
           _ = loop.run(in: .default, for: .zero)
           if counts.value != [] { return test_exit(2) }
-          for _ in 0..<3 { raise(SIGUSR2) }
+          for _ in 0..<3 { test_raise(SIGUSR2) }
           _ = loop.run(in: .default, for: .zero)
           source.invalidate()
           let handler: @convention(c) (CInt) -> Void = { _ in }
