@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Dispatch
+import Glibc
 import Lull
 import XCTest
 
@@ -8,8 +9,8 @@ import XCTest
 ///
 /// The class is of no actor: the runner cannot call a test that is.
 final class MainLoopTests: XCTestCase {
-  private func onMain(_ body: @MainActor (Bench) -> Void) {
-    MainActor.assumeIsolated { body(Bench()) }
+  private func onMain(_ body: @MainActor (Bench) throws -> Void) rethrows {
+    try MainActor.assumeIsolated { try body(Bench()) }
   }
 
   func testMainActorClosuresTouchMainActorState() {
@@ -123,6 +124,34 @@ final class MainLoopTests: XCTestCase {
       XCTAssertEqual(bench.run(), .stopped)
       XCTAssertEqual(bench.marks, ["0:1", "1:2", "2:3"])
     }
+  }
+
+  func testMailboxesAndSignalsCallTheMainActor() throws {
+    let thread = try LoopThread()
+    try onMain { bench in
+      let mailbox = Loop.main.makeMailbox(of: Int.self) { _, values in
+        bench.marks.append("\(values)")
+        kill(getpid(), SIGUSR1)
+      }
+      Loop.main.add(mailbox)
+      let source = try Loop.main.makeSignalSource(SIGUSR1) { _, count in
+        bench.marks.append("signal \(count)")
+        Loop.main.stop()
+      }
+      try Loop.main.add(source, to: .common)
+      let sent = DispatchSemaphore(value: 0)
+      thread.loop.perform {
+        for value in 1...3 { try? mailbox.send(value) }
+        sent.signal()
+      }
+      sent.wait()
+      XCTAssertEqual(bench.run(), .stopped)
+      XCTAssertEqual(bench.marks, ["[1, 2, 3]", "signal 1"])
+      mailbox.invalidate()
+      source.invalidate()
+    }
+    thread.stop()
+    thread.join()
   }
 }
 

@@ -17,8 +17,9 @@ internal import Synchronization
 /// ```
 ///
 /// Letting go of the handle does not stop the thread: call ``stop()``. What waits in the loop when
-/// the thread ends is not run: items leave it and stay valid, ``Loop/Source`` cancel handlers are
-/// called, blocks are freed. A child made by fork has no such thread.
+/// the thread ends is not run: items leave it and stay valid (mailboxes are closed), the cancel
+/// handlers of sources are called, blocks are freed. It begins with the signal mask of the thread
+/// that started it. A child made by fork has no such thread.
 ///
 /// > Threads: any.
 public final class LoopThread: Sendable {
