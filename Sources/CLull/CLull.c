@@ -43,6 +43,12 @@ int lull_epoll_wait_ns(int epoll, struct epoll_event *events, int count, int64_t
   return result < 0 ? -errno : result;
 }
 
+int lull_poll_ns(struct pollfd *descriptors, int count, int64_t nanoseconds) {
+  struct timespec limit = span(nanoseconds < 0 ? 0 : nanoseconds);
+  int result = ppoll(descriptors, (nfds_t)count, nanoseconds < 0 ? NULL : &limit, NULL);
+  return result < 0 ? -errno : result;
+}
+
 uint64_t lull_exchange_timer_slack(uint64_t nanoseconds) {
   int old = prctl(PR_GET_TIMERSLACK, 0, 0, 0, 0);
   prctl(PR_SET_TIMERSLACK, nanoseconds, 0, 0, 0);

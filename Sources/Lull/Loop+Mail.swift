@@ -41,6 +41,8 @@ extension Loop {
     case .retire, .retireSeat, .rearm, .interest: break
     }
     handle(mail)
+    // The host's own code, between two turns: what it changed may need one.
+    wakeIfSleeping()
     return true
   }
 

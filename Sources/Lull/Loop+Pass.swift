@@ -5,35 +5,44 @@ internal import Synchronization
 extension Loop {
   /// One pass of a run: the heart of the loop. The documentation numbers the same steps.
   func pass(_ run: Activation) -> RunResult? {
-    let seen = wakes.load(ordering: .sequentiallyConsistent)
-    record(.passBegins)
-    defer { record(.passEnds) }
+    var ready: [ReadyEvent] = []
+    var pass = open(run, into: &ready)  // 1 to 7
+    wait(&pass, into: &ready)  // 8
+    return close(pass, ready)  // 9 to 12
+  }
 
+  /// What comes before the wait.
+  func open(_ run: Activation, into ready: inout [ReadyEvent]) -> Pass {
+    var pass = Pass(run: run, seen: wakes.load(ordering: .sequentiallyConsistent))
+    record(.passBegins)
     notify(.beforeTimers, in: run.mode)  // 1
     notify(.beforeSources, in: run.mode)  // 2
     runBlocks(in: run.mode)  // 3
-    let performed = performSignalledSources(run)  // 4
-    if performed {
+    pass.performed = performSignalledSources(run)  // 4
+    if pass.performed {
       runBlocks(in: run.mode)
       if idle.hasWork { idle.eventServed(at: poller.now) }
     }
-
-    var ready: [ReadyEvent] = []
-    var runs = state.value.runs
-    if performed || run.isPoll || isEmpty(run.mode) {
-      if performed { giveOverdueIdleShare(run) }
+    pass.runs = state.value.runs
+    if pass.performed || run.isPoll || isEmpty(run.mode) {
+      if pass.performed { giveOverdueIdleShare(run) }
       look(run, into: &ready)  // 5
     } else {
+      pass.waits = true
       notify(.beforeWaiting, in: run.mode)  // 6
-      let next = giveIdleShare(run, seen, into: &ready)  // 7
-      wait(run, seen, until: next, into: &ready)  // 8
-      runs = state.value.runs
-      notify(.afterWaiting, in: run.mode)  // 9
+      pass.idleWish = giveIdleShare(pass, into: &ready)  // 7
     }
+    return pass
+  }
 
-    let served = serve(run, ready, asOf: runs)  // 10
+  /// What comes after it. The run is over if there is a result.
+  func close(_ pass: Pass, _ ready: [ReadyEvent]) -> RunResult? {
+    defer { record(.passEnds) }
+    let run = pass.run
+    if pass.waits { notify(.afterWaiting, in: run.mode) }  // 9
+    let served = serve(run, ready, asOf: pass.runs)  // 10
     runBlocks(in: run.mode)  // 11
-    return verdict(run, handled: performed || served)  // 12
+    return verdict(run, handled: pass.performed || served)  // 12
   }
 
   /// Whether the run is over, and why. The first reason counts.
@@ -122,17 +131,29 @@ extension Loop {
     keepWanted(&ready, in: run.mode)
   }
 
-  /// Sleeps until something of the mode is ready or due, or `next` comes.
-  private func wait(
-    _ run: Activation, _ seen: UInt64, until next: Int64, into ready: inout [ReadyEvent]
-  ) {
-    if !ready.isEmpty { return }
-    let mustNotSleep = mustNotSleep(run, seen)
+  /// Sleeps until something of the mode is ready or due, or idle work wants to go on.
+  private func wait(_ pass: inout Pass, into ready: inout [ReadyEvent]) {
+    guard pass.waits else { return }
+    if let deadline = fallAsleep(pass, into: &ready) {
+      poller.wait(until: deadline, into: &ready)
+      wakeFromSleep(pass, into: &ready)
+    }
+    pass.runs = state.value.runs
+  }
+
+  /// Says that the loop sleeps, and answers for how long; nil when there is something to do.
+  func fallAsleep(_ pass: Pass, into ready: inout [ReadyEvent]) -> Int64? {
+    if !ready.isEmpty { return nil }
+    let run = pass.run
+    let mustNotSleep = mustNotSleep(pass)
     // Idle work that came since the share has to be given one before the loop sleeps.
     let hasNews = idleState.value.hasNews && idle.hasWork && state.value.modes[run.mode].isCommon
-    if mustNotSleep || hasNews { return look(run, into: &ready) }
+    if mustNotSleep || hasNews {
+      look(run, into: &ready)
+      return nil
+    }
     widenIfModeChanged(run.mode)
-    var deadline = min(run.limit, next, nextWake(in: run.mode))
+    var deadline = min(run.limit, pass.idleWish, nextWake(in: run.mode))
     let continuous = nextContinuousWake(in: run.mode)
     poller.setContinuousDeadline(continuous)
     // The kernel reports that clock's timer once, and a look since may have had the report.
@@ -142,22 +163,42 @@ extension Loop {
     // Either we see what another thread posted before this line, or it sees that we sleep.
     sleeping.store(true, ordering: .sequentiallyConsistent)
     let late =
-      mail.isPending || wakes.load(ordering: .sequentiallyConsistent) != seen || isStopped(run)
-    poller.wait(until: late ? .min : deadline, into: &ready)
-    sleeping.store(false, ordering: .sequentiallyConsistent)
+      mail.isPending || wakes.load(ordering: .sequentiallyConsistent) != pass.seen
+      || isStopped(run)
+    return late ? .min : deadline
+  }
 
+  func wakeFromSleep(_ pass: Pass, into ready: inout [ReadyEvent]) {
+    sleeping.store(false, ordering: .sequentiallyConsistent)
     record(.waitEnds)
     readMail()
-    keepWanted(&ready, in: run.mode)
+    keepWanted(&ready, in: pass.run.mode)
   }
 
   /// Whether something waits already that this run would serve, or that ends it.
-  func mustNotSleep(_ run: Activation, _ seen: UInt64) -> Bool {
+  func mustNotSleep(_ pass: Pass) -> Bool {
     readMail()
-    if wakes.load(ordering: .sequentiallyConsistent) != seen || isStopped(run) { return true }
+    let run = pass.run
+    if wakes.load(ordering: .sequentiallyConsistent) != pass.seen || isStopped(run) { return true }
     if isEmpty(run.mode) { return true }
     if state.value.signals.hasSignal(in: run.mode, of: state.value.modes) { return true }
     return state.value.blocks.hasBlock(
       in: state.value.modes[run.mode].mode, isCommon: state.value.modes[run.mode].isCommon)
   }
+}
+
+/// A pass under way.
+struct Pass {
+  let run: Activation
+  /// How many wake-ups there had been when it began.
+  let seen: UInt64
+  /// Whether a signalled source was performed.
+  var performed = false
+  /// Whether it has announced a wait.
+  var waits = false
+  /// When idle work wants to go on.
+  var idleWish = Int64.max
+  /// How many runs there had been when the kernel was asked: what it said has been served by a
+  /// nested run since, if there was one.
+  var runs = 0
 }

@@ -61,35 +61,43 @@ extension Loop {
     let index = state.value.modes.index(of: mode)
     guard state.value.modes[index].exists, !isEmpty(index) else { return .finished }
 
-    let outer = state.value.mode
     let run = Activation(
-      mode: index, level: level.load(ordering: .relaxed) + 1, limit: limit.nanoseconds,
-      isPoll: isPoll, returnsAfterSource: returnsAfterSource)
-    enter(run, mode)
-    record(.runBegins(mode))
-    notify(.entry, in: index)
-    var result = takeStop(run) ? RunResult.stopped : nil
-    while result == nil { result = pass(run) }
-    notify(.exit, in: index)
-    record(.runEnds(mode, result!))
-    leave(run, to: outer)
+      mode: index, level: level.load(ordering: .relaxed) + 1, outer: state.value.mode,
+      limit: limit.nanoseconds, isPoll: isPoll, returnsAfterSource: returnsAfterSource)
+    let turnEnds = state.value.turnEnds
+    state.value.turnEnds = .max  // Inside a host's turn, too, a run has the thread for itself.
+    state.value.active += 1
+    var result = begin(run)
+    while result == nil { result = state.value.host == nil ? pass(run) : carry(run) }
+    end(run, result!)
+    state.value.active -= 1
+    state.value.turnEnds = turnEnds
+    // Between two turns of a host it has served what the host would have been told of.
+    if state.value.stay != nil, state.value.active == 0 { poller.wake() }
     return result!
   }
 
-  private func enter(_ run: Activation, _ mode: Mode) {
+  /// Enters a run; it is over at once if it has been asked to stop.
+  func begin(_ run: Activation) -> RunResult? {
     state.value.mode = run.mode
     state.value.runs += 1
     level.store(run.level, ordering: .sequentiallyConsistent)
+    let mode = state.value.modes[run.mode].mode
     runningMode.store(mode.id, ordering: .releasing)
-    guard run.level == 1 else { return }
-    poller.runBegins()
-    if isMain { watchMainQueue() }
+    if run.level == 1, isMain { watchMainQueue() }
+    record(.runBegins(mode))
+    notify(.entry, in: run.mode)
+    return takeStop(run) ? .stopped : nil
   }
 
-  private func leave(_ run: Activation, to outer: ModeTable.Index?) {
-    state.value.mode = outer
+  /// Leaves it.
+  func end(_ run: Activation, _ result: RunResult) {
+    notify(.exit, in: run.mode)
+    record(.runEnds(state.value.modes[run.mode].mode, result))
+    state.value.mode = run.outer
     level.store(run.level - 1, ordering: .sequentiallyConsistent)
-    runningMode.store(outer.map { state.value.modes[$0].mode.id } ?? -1, ordering: .releasing)
+    let outer = run.outer.map { state.value.modes[$0].mode.id }
+    runningMode.store(outer ?? -1, ordering: .releasing)
     if run.level == 1 { poller.runEnds() }
   }
 
@@ -125,8 +133,10 @@ struct Activation {
   let mode: ModeTable.Index
   /// 1 for the outermost.
   let level: Int
-  let limit: Int64
+  /// The mode of the run around it.
+  let outer: ModeTable.Index?
+  var limit = Int64.max
   /// A run without time: each pass looks and does not wait.
-  let isPoll: Bool
-  let returnsAfterSource: Bool
+  var isPoll = false
+  var returnsAfterSource = false
 }

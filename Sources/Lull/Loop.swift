@@ -72,7 +72,7 @@ public final class Loop: @unchecked Sendable {  // `state` belongs to `thread`, 
   /// It runs when the main thread's code runs it. An `async` main function leaves the main thread
   /// on Linux: give the program a synchronous one.
   public static let main = MainLoop(
-    loop: Loop(thread: mainThread, isMain: true, poller: EpollPoller()))
+    loop: Loop(thread: mainThread, isMain: true, poller: KernelPoller()))
 
   private static var mainThread: UInt {
     let thread = lull_main_thread()
@@ -97,7 +97,7 @@ public final class Loop: @unchecked Sendable {  // `state` belongs to `thread`, 
     let isMain =
       currentThread == lull_main_thread() || (lull_main_thread() == 0 && lull_is_main_thread())
     let loop =
-      isMain ? main.loop : Loop(thread: currentThread, isMain: false, poller: EpollPoller())
+      isMain ? main.loop : Loop(thread: currentThread, isMain: false, poller: KernelPoller())
     ThreadLoop.set(loop)
     return loop
   }
@@ -123,7 +123,12 @@ public final class Loop: @unchecked Sendable {  // `state` belongs to `thread`, 
     return loop
   }
 
-  private var isVirtual: Bool { !(poller is EpollPoller) }
+  /// A second loop on the calling thread, which stays another's: for a host made of Lull itself.
+  package static func makeSecond() -> Loop {
+    Loop(thread: currentThread, isMain: false, poller: KernelPoller())
+  }
+
+  private var isVirtual: Bool { !(poller is KernelPoller) }
 
   // MARK: Time
 

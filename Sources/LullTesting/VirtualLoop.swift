@@ -21,6 +21,7 @@ public func withVirtualLoop<Result, Failure: Error>(
     let granularity = Loop.Instant(nanoseconds: 0).advanced(by: clockGranularity).nanoseconds
     let poller = VirtualPoller(granularity: granularity)
     let loop = Loop.makeCurrent(on: poller)
+    loop.host = VirtualHost.wanted(poller)
     for mode in commonModes where mode != .default { loop.addCommonMode(mode) }
     // What a test leaves there may hold the loop, which holds the clock.
     defer { poller.forget() }
@@ -34,9 +35,23 @@ package func withVirtualMainLoop<Result, Failure: Error>(
 ) throws(Failure) -> Result {
   try onNewThread { () throws(Failure) -> Result in
     let poller = VirtualPoller()
-    return try body(
-      Loop.makeCurrent(on: poller, asMain: true), VirtualTime(poller: poller))
+    let loop = Loop.makeCurrent(on: poller, asMain: true)
+    loop.host = VirtualHost.wanted(poller)
+    return try body(loop, VirtualTime(poller: poller))
   }
+}
+
+/// Carries the runs of loops on virtual time, where `LULL_GUEST` asks for it.
+private final class VirtualHost: Loop.Host {
+  private let poller: VirtualPoller
+
+  private init(_ poller: VirtualPoller) { self.poller = poller }
+
+  static func wanted(_ poller: VirtualPoller) -> VirtualHost? {
+    unsafe getenv("LULL_GUEST") == nil ? nil : VirtualHost(poller)
+  }
+
+  func wait(for loop: Loop) { poller.waitInItsStead() }
 }
 
 /// Runs `body` on a new thread and waits until the thread has ended, its loop with it.

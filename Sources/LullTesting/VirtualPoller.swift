@@ -24,6 +24,8 @@ final class VirtualPoller: @unchecked Sendable {  // `state` guarded by `lock`
     var now: Int64 = 0
     var suspended: Int64 = 0
     var continuousDeadline = Int64.max
+    /// When a guest wants a turn.
+    var armed = Int64.max
     var script: [Step] = []
     var steps = 0
     var ready: [CInt: Loop.Readiness] = [:]
@@ -136,11 +138,21 @@ extension VirtualPoller: Poller {
 
   func wake() { woken.store(true, ordering: .sequentiallyConsistent) }
 
-  func runBegins() {}
+  /// No descriptor of the kernel's knows virtual time.
+  func turnDescriptor() throws(SystemError) -> CInt {
+    throw SystemError(code: ENOSYS, call: "virtual epoll")
+  }
+
+  func arm(until deadline: Int64) { lock.withLock { state.armed = deadline } }
+
   func runEnds() {}
 
   func wait(until deadline: Int64, into ready: inout [ReadyEvent]) {
     lock.withLock { state.waits += 1 }
+    sleep(until: deadline, into: &ready)
+  }
+
+  private func sleep(until deadline: Int64, into ready: inout [ReadyEvent]) {
     let began = elapsed
     while true {
       collect(into: &ready)
@@ -170,6 +182,13 @@ extension VirtualPoller: Poller {
   private func nextStep(of time: Int64) -> Int64 {
     guard granularity > 1, time < .max - granularity else { return time }
     return (time + granularity - 1) / granularity * granularity
+  }
+
+  /// What a host does for the loop: waits until it wants a turn. The loop asks for itself then,
+  /// and that is the one that counts.
+  func waitInItsStead() {
+    var ready: [ReadyEvent] = []
+    sleep(until: lock.withLock { state.armed }, into: &ready)
   }
 
   private func collect(into ready: inout [ReadyEvent]) {

@@ -87,3 +87,5 @@ int test_refuse_epoll_pwait2(int error) {
   if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)) return -1;
   return prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program);
 }
+
+long test_timer_slack(void) { return prctl(PR_GET_TIMERSLACK, 0, 0, 0, 0); }

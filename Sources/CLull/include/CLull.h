@@ -4,6 +4,7 @@
 #pragma once
 
 #include <errno.h>
+#include <poll.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/epoll.h>
@@ -30,6 +31,9 @@ void lull_futex_wake(const void *word, int count);
 
 /// `epoll_pwait2`, or -ENOSYS where the kernel has none.
 int lull_epoll_wait_ns(int epoll, struct epoll_event *events, int count, int64_t nanoseconds);
+
+/// `ppoll` without limit if `nanoseconds` is negative. A count, or a negative errno.
+int lull_poll_ns(struct pollfd *descriptors, int count, int64_t nanoseconds);
 
 /// Sets the calling thread's timer slack and returns the one it had.
 uint64_t lull_exchange_timer_slack(uint64_t nanoseconds);

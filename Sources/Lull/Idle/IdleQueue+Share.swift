@@ -182,16 +182,17 @@ extension IdleQueue {
 extension Loop {
   /// Step 7 of a pass: runs idle pieces while nothing is ready and time is left. Returns when to
   /// wake for the next one; `Int64.max` for never.
-  func giveIdleShare(_ run: Activation, _ seen: UInt64, into ready: inout [ReadyEvent]) -> Int64 {
+  func giveIdleShare(_ pass: Pass, into ready: inout [ReadyEvent]) -> Int64 {
+    let run = pass.run
     guard idle.hasWork, state.value.modes[run.mode].isCommon else { return .max }
     idle.shareBegins(at: poller.now)
     var ranAny = false
     while idle.hasWork {
-      let isBusy = mustNotSleep(run, seen)
+      let isBusy = mustNotSleep(pass)
       if isStopped(run) { break }
       if !isBusy { look(run, into: &ready) }
       let now = poller.now
-      let nextTimer = min(earliestDeadline(in: run.mode), run.limit)
+      let nextTimer = min(earliestDeadline(in: run.mode), run.limit, state.value.turnEnds)
       if isBusy || !ready.isEmpty || nextTimer <= now {
         if !ranAny { idle.runOverdue(at: now) }
         break

@@ -20,8 +20,16 @@ struct LoopState: ~Copyable {
   var firing: [Loop.Timer] = []
   /// Runs so far: whoever called out and finds it changed knows that a nested run took place.
   var runs = 0
-  /// What one wait reported; kept for its storage.
-  var ready: [ReadyEvent] = []
+  /// Runs and turns on the stack.
+  var active = 0
+  /// A run whose host waits for it.
+  var stay: Stay?
+  /// When it wants its next turn, on the two clocks.
+  var armed = (deadline: Int64.max, continuous: Int64.max)
+  /// When the host wants its thread back; `Int64.max` while the loop has it for itself.
+  var turnEnds = Int64.max
+  /// Who carries the outermost runs, in tests; else they carry themselves.
+  var host: (any Loop.Host)?
   var isDrainingMainQueue = false
   /// The thread has ended: nothing is taken any more.
   var isOver = false

@@ -40,8 +40,14 @@ package protocol Poller: AnyObject, Sendable {
   /// Ends a wait. Any thread, and signal handlers; many calls may end just one.
   func wake()
 
-  /// The outermost run begins or ends: what may be set for the thread only meanwhile.
-  func runBegins()
+  /// A descriptor for whoever waits in the loop's stead: readable when a wait would end, with the
+  /// deadline of `arm`. Always the same, except in a child made by fork.
+  func turnDescriptor() throws(SystemError) -> CInt
+
+  /// Begins what would be a wait until `deadline`, for whoever waits in the loop's stead.
+  func arm(until deadline: Int64)
+
+  /// The outermost run ends: what was set for the thread meanwhile is set back.
   func runEnds()
 }
 

@@ -72,3 +72,6 @@ void test_count_allocations(bool counts);
 
 /// How many allocations were counted on all threads; -1 where a sanitizer has them.
 long test_allocations(void);
+
+/// The calling thread's timer slack, in nanoseconds.
+long test_timer_slack(void);

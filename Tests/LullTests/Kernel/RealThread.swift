@@ -48,6 +48,7 @@ final class RealThread: @unchecked Sendable {  // `handle` is written before any
 
 private func threadMain(_ argument: UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer? {
   let start = unsafe Unmanaged<RealThread.Start>.fromOpaque(argument!).takeRetainedValue()
+  if Carrier.isWanted { Loop.current.host = Carrier.make() }
   start.body()
   start.ended.signal()
   return nil
