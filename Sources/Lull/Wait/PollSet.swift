@@ -91,7 +91,8 @@ final class PollSet: DescriptorSet {
       if entry.revents & CShort(POLLNVAL) != 0 {
         precondition(
           tokens[place - 1] < OwnToken.first,
-          "the loop can wait no more, for its descriptors were closed: close only those that are yours")
+          "the loop can wait no more, for its eventfd was closed: "
+            + "close only descriptors that are yours")
         // Closed by its user, who has not said so yet: out of it, as it would be out of an epoll.
         remove(entry.fd)
         place -= 1
