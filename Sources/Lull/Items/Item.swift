@@ -4,8 +4,8 @@ internal import Glibc
 internal import Synchronization
 
 extension Loop {
-  /// What a loop serves: a ``Timer``, ``Source``, ``DescriptorSource`` or ``Observer``; ``Mailbox``,
-  /// ``SignalSource`` and ``ProcessSource`` are sources of special kinds.
+  /// What a loop serves: a ``Timer``, ``Source``, ``DescriptorSource`` or ``Observer``; a
+  /// ``Mailbox``, ``SignalSource`` or ``ProcessSource`` is a source of a special kind.
   ///
   /// An item is made first and added to modes of a loop after; the loop keeps it until it is
   /// removed or invalidated. Timers, descriptor sources and observers belong to one loop at a time,
