@@ -254,6 +254,8 @@ extension Loop {
     let sources = state.value.seats.values.map { ($0.membership.commonSince, $0.source as Item) }
     for (since, item) in (items + sources).sorted(by: { $0.0 < $1.0 })
     where since > 0 && item.isValid {
+      // Asked again: the schedule handler of an earlier one may have taken it out.
+      guard let membership = membership(of: item), membership.isCommon else { continue }
       if case .source(let source) = item.kind {
         if let seat = state.value.seats[ObjectIdentifier(source)] { join(seat, index) }
       } else {

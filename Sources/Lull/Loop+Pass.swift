@@ -112,7 +112,7 @@ extension Loop {
     for signal in due {
       let source = signal.seat.source
       // Any signal will do: a nested run may have performed this one and left another.
-      guard source.isValid, state.value.modes.contains(run.mode, in: signal.seat.membership.modes),
+      guard source.isValid, isSeated(signal.seat, in: run.mode),
         let handler = source.calls?.perform, source.takeSignal()
       else { continue }
       call(.source(source)) { handler(source) }

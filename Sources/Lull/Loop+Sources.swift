@@ -15,7 +15,8 @@ extension Loop {
     if signal != 0, seat.membership.modes == 0 { state.value.signals.append(seat, signal) }
     if mode == .common {
       seat.membership.joinCommon(state.value.nextSequence())
-      for index in state.value.modes.common { join(seat, index) }
+      // Its schedule handler may take it out again before the next mode.
+      for index in state.value.modes.common where seat.membership.isCommon { join(seat, index) }
     } else {
       join(seat, state.value.modes.index(of: mode))
     }
@@ -58,6 +59,17 @@ extension Loop {
       leave(seat, index)
     }
     releaseIfUnused(seat)
+  }
+
+  /// Whether a mode has the source of a seat, be it in another seat by now: taken out and added
+  /// again.
+  func isSeated(_ seat: Seat, in mode: ModeTable.Index) -> Bool {
+    var seat = seat
+    if seat.membership.isEmpty {
+      guard let latest = state.value.seats[ObjectIdentifier(seat.source)] else { return false }
+      seat = latest
+    }
+    return state.value.modes.contains(mode, in: seat.membership.modes)
   }
 
   /// An invalid source leaves this loop.

@@ -188,6 +188,31 @@ import Testing
     }
   }
 
+  @Test func `do not get what leaves them while they are made, in a schedule handler`() throws {
+    try withVirtualLoop { loop, time in
+      let descriptor = time.makeDescriptor()
+      let items = Shared<[Loop.Item]>([])
+      let first = Loop.Source(schedule: { _, loop, mode in
+        guard mode == .first else { return }
+        for item in items.value { loop.remove(item, from: .common) }
+      }) { _ in }
+      loop.add(first, to: .common)
+      let source = Loop.Source { _ in }
+      loop.add(source, to: .common)
+      let watch = try loop.watch(descriptor.number, for: .readable, in: .common) { _, _ in }
+      items.value = [
+        source, watch, loop.keepAlive(in: .common), loop.observe(.all, in: .common) { _, _ in },
+      ]
+      loop.addCommonMode(.first)
+      for item in items.value {
+        #expect([.default, .first, .common].allSatisfy { !loop.contains(item, in: $0) })
+      }
+      #expect(loop.contains(first, in: .first))
+      loop.remove(first, from: .common)
+      #expect(loop.run(in: .first) == .finished)
+    }
+  }
+
   @Test func `let an item go from one of them, or from all`() {
     withVirtualLoop(commonModes: [.default, .first]) { loop, _ in
       let timer = loop.keepAlive(in: .common)

@@ -98,6 +98,29 @@ import Testing
   }
 
   // In CFRunLoop the last one of the pass decided.
+  /// Taken out and added again it sits elsewhere in the loop, and its signal is the same.
+  @Test func `that an earlier one took out and added again are performed, once`() {
+    withVirtualLoop { loop, _ in
+      let timeline = Timeline(of: loop)
+      let second = Loop.Source(order: 1) { source in
+        timeline.mark("second")
+        source.signal()
+      }
+      let first = Loop.Source { _ in
+        timeline.mark("first")
+        loop.remove(second, from: .default)
+        loop.add(second)
+      }
+      for source in [first, second] {
+        loop.add(source)
+        source.signal()
+      }
+      loop.observe(.beforeTimers) { _, _ in timeline.mark("pass") }
+      for _ in 0..<2 { _ = loop.run(in: .default, for: .zero) }
+      #expect(timeline.text == "pass first second pass second")
+    }
+  }
+
   @Test func `count as handled if any of the pass was`() {
     withVirtualLoop { loop, time in
       let last = Loop.Source(order: 2) { _ in Issue.record("performed") }
@@ -206,6 +229,27 @@ import Testing
       loop.add(source)
       #expect(seen.value == [true, false])
       #expect(loop.run() == .finished)
+    }
+  }
+
+  /// A removal that comes between one common mode and the next is no less one.
+  @Test func `that leave the common modes as they join the first join no other`() {
+    withVirtualLoop(commonModes: [.default, .first, .second]) { loop, _ in
+      let joined = Shared(0)
+      let source = Loop.Source(
+        schedule: { source, loop, _ in
+          joined.value += 1
+          loop.remove(source, from: .common)
+        }
+      ) { _ in }
+      loop.add(source, to: .common)
+      #expect(joined.value == 1)
+      for mode in [Loop.Mode.default, .first, .second, .common] {
+        #expect(!loop.contains(source, in: mode))
+        #expect(loop.run(in: mode) == .finished)
+      }
+      loop.add(source, to: .first)
+      #expect(loop.contains(source, in: .first))
     }
   }
 
