@@ -203,11 +203,15 @@ import Testing
       items.value = [
         source, watch, loop.keepAlive(in: .common), loop.observe(.all, in: .common) { _, _ in },
       ]
+      // Still an item of the loop after that, and no more a common one.
+      let stays = loop.keepAlive(in: .common)
+      loop.add(stays, to: .second)
+      items.value.append(stays)
       loop.addCommonMode(.first)
       for item in items.value {
         #expect([.default, .first, .common].allSatisfy { !loop.contains(item, in: $0) })
       }
-      #expect(loop.contains(first, in: .first))
+      #expect(loop.contains(first, in: .first) && loop.contains(stays, in: .second))
       loop.remove(first, from: .common)
       #expect(loop.run(in: .first) == .finished)
     }

@@ -176,6 +176,32 @@ import Testing
     }
   }
 
+  /// What keeps the loop awake is seen before it sets out to sleep, not after.
+  @Test(arguments: ["stop", "wake-up", "signal", "block", "another thread's block"])
+  func `that an observer keeps from sleeping tells of no wait`(deed: String) {
+    withVirtualLoop { loop, _ in
+      let waits = WaitCounter()
+      loop.trace = waits
+      let source = Loop.Source { _ in loop.stop() }
+      loop.add(source)
+      loop.observe(.beforeWaiting, repeats: false) { _, _ in
+        switch deed {
+        case "stop": loop.stop()
+        case "wake-up": loop.wakeUp()
+        case "signal": source.signal()
+        case "block": loop.perform { loop.stop() }
+        default: onNewThread { loop.perform { loop.stop() } }
+        }
+      }
+      loop.observe(.beforeWaiting, order: 1) { _, _ in
+        // The pass after a wake-up.
+        if deed == "wake-up", waits.passes == 2 { loop.stop() }
+      }
+      #expect(loop.run(in: .default, for: .seconds(1)) == .stopped)
+      #expect(waits.count == 0)
+    }
+  }
+
   // MARK: What does not starve what
 
   @Test func `of a source that signals itself lets a timer through`() {
@@ -236,6 +262,19 @@ import Testing
       #expect(loop.run() == .stopped)
       #expect(timeline.text.hasSuffix("tick"))
       #expect(timeline.text.contains("source") && timeline.text.contains("descriptor"))
+    }
+  }
+}
+
+private final class WaitCounter: Loop.TraceSink, @unchecked Sendable {  // one thread runs at a time
+  var passes = 0
+  var count = 0
+
+  func record(_ event: Loop.TraceEvent, at time: Loop.Instant) {
+    switch event {
+    case .passBegins: passes += 1
+    case .waitBegins: count += 1
+    default: break
     }
   }
 }
