@@ -68,7 +68,9 @@ extension Loop {
     guard state.value.modes[mode].observed.contains(activity) else { return }
     let observers = state.value.modes[mode].observers
     for observer in observers {
-      guard observer.activities.contains(activity), observer.isValid, !observer.isFiring,
+      // An earlier one may have given it to another loop, or taken it out of the mode.
+      guard observer.activities.contains(activity), observer.isValid, observer.isAtHome,
+        observer.loop === self, !observer.isFiring,
         state.value.modes.contains(mode, in: observer.membership.modes),
         let handler = observer.handler
       else { continue }

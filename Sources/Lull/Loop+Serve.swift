@@ -40,7 +40,7 @@ extension Loop {
     _ event: ReadyEvent, to source: DescriptorSource, in mode: ModeTable.Index
   ) -> Bool {
     let wanted = source.wanted(of: event.readiness)
-    guard !wanted.isEmpty, source.isValid,
+    guard !wanted.isEmpty, source.isValid, source.isAtHome, source.loop === self,
       state.value.modes.contains(mode, in: source.membership.modes), let handler = source.handler
     else { return false }
     call(.descriptor(source, wanted)) { handler(source, wanted) }
@@ -52,10 +52,10 @@ extension Loop {
   /// Fires the timers of the mode that are due now, each once, in the order of their dates.
   func fireTimers(in mode: ModeTable.Index) {
     for entry in dueTimers(in: mode) {
-      guard case .timer(let timer)? = state.value.items[entry.slot]?.kind, timer.isValid,
-        !timer.isFiring,
-        timer.membership.sequence == entry.sequence,
-        // An earlier callout may have put it off, or taken it out of the mode.
+      let timer = entry.timer
+      // An earlier callout may have given it to another loop, put it off, or taken it out of the
+      // mode; taken out and added again, it is due as before.
+      guard timer.isValid, timer.isAtHome, timer.loop === self, !timer.isFiring,
         isStillDue(timer, entry.now),
         state.value.modes.contains(mode, in: timer.membership.modes)
       else { continue }
@@ -77,7 +77,6 @@ extension Loop {
     state.value.firing.append(timer)
     call(.timer(timer)) { handler(timer) }
     state.value.firing.removeLast()
-    timer.isFiring = false
     if timer.intervalNanoseconds == 0 { timer.invalidate() }
     guard timer.isValid else { return }
     // A later date set meanwhile is honoured; otherwise the grid goes on.
@@ -92,11 +91,18 @@ extension Loop {
         _ = timer.date.compareExchange(expected: date, desired: next, ordering: .relaxed)
       }
     }
-    if timer.isAtHome, timer.loop === self { queue(timer) }
+    timer.isFiring = false
+    if timer.isAtHome, timer.loop === self {
+      queue(timer)
+    } else {
+      // The loop that its handler gave it to has left it unqueued until now.
+      timer.owner?.submit(.rearm(timer))
+    }
   }
 
   private struct DueTimer {
-    let slot: Int32
+    /// Itself, since its slot may be another's by the time of its turn.
+    let timer: Timer
     let sequence: UInt64
     /// When it was due, on the loop's own clock.
     let deadline: Int64
@@ -119,11 +125,11 @@ extension Loop {
         offset = ahead!
       }
       state.value.timers.collectDue(at: now + offset, from: queue, into: &found)
-      for timer in found {
+      for entry in found {
+        guard case .timer(let timer)? = state.value.items[entry.slot]?.kind else { continue }
         due.append(
           DueTimer(
-            slot: timer.slot, sequence: timer.sequence, deadline: timer.deadline - offset,
-            now: now))
+            timer: timer, sequence: entry.sequence, deadline: entry.deadline - offset, now: now))
       }
       found.removeAll(keepingCapacity: true)
     }

@@ -38,6 +38,15 @@ extension Scenario {
       lull: "run m0, +1, t0, +2, t2, run m0 -> finished, valid t1 = true",
       by: .removedIsNotCalled),
     Scenario(
+      "S40", "a timer that an earlier one took out and added again still fires",
+      Program(
+        timers: [.at(1), .at(1), .at(3)], observers: [.of(.beforeTimers)],
+        on: [.timer(0): [[.remove(t1, m0), .add(t1, m0)]]],
+        [.add(t0, m0), .add(t1, m0), .add(t2, m0), .add(o0, m0), .run(m0)]),
+      cf:
+        "run m0, o0 beforeTimers m0, +1, t0, t1, o0 beforeTimers m0, +2, t2, "
+        + "run m0 -> finished"),
+    Scenario(
       "S40", "a past timer that a callback adds fires in the next pass",
       Program(
         timers: [.at(2), .at(0)], observers: [.of(.beforeTimers)],

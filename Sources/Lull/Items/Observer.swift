@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import Synchronization
+
 extension Loop {
   /// The points of a run that an observer can see, in the order they come.
   public struct Activities: OptionSet, Sendable, Hashable, CustomStringConvertible {
@@ -61,8 +63,8 @@ extension Loop {
     /// Whether it stays after its first call.
     public let repeats: Bool
 
-    /// In its handler. On the loop's thread.
-    var isFiring = false
+    /// In its handler, which may give it to another loop meanwhile.
+    private let firing = Atomic<Bool>(false)
     private(set) var handler: Handler?
 
     /// An observer of `activities`; one that does not repeat is invalidated after its first call.
@@ -77,5 +79,10 @@ extension Loop {
 
     override var kind: ItemKind { .observer(self) }
     override func release() { handler = nil }
+
+    var isFiring: Bool {
+      get { firing.load(ordering: .relaxed) }
+      set { firing.store(newValue, ordering: .relaxed) }
+    }
   }
 }

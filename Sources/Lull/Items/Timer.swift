@@ -31,8 +31,8 @@ extension Loop {
     /// The date it was given, which stays to be seen until it fires.
     let date: Atomic<Int64>
     private let toleranceNanoseconds: Atomic<Int64>
-    /// In its handler. On the loop's thread.
-    var isFiring = false
+    /// In its handler, which may give it to another loop meanwhile.
+    private let firing = Atomic<Bool>(false)
     private(set) var handler: Handler?
 
     /// A timer that first fires at `first`, then every `interval`.
@@ -143,6 +143,11 @@ extension Loop {
 
     override var kind: ItemKind { .timer(self) }
     override func release() { handler = nil }
+
+    var isFiring: Bool {
+      get { firing.load(ordering: .relaxed) }
+      set { firing.store(newValue, ordering: .relaxed) }
+    }
 
     /// The next date on the grid after a callout: the first one later than `now`.
     func gridDate(after now: Int64) -> Int64 {
