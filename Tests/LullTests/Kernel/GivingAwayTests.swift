@@ -30,7 +30,9 @@ import Testing
       pipe.write(1)
       let date = loop.now.advanced(by: .milliseconds(2))
       let (timer, observer, source) = (
-        Loop.Timer(at: date.advanced(by: .nanoseconds(1))) { _ in calls.update { $0.append("timer") } },
+        Loop.Timer(at: date.advanced(by: .nanoseconds(1))) { _ in
+          calls.update { $0.append("timer") }
+        },
         Loop.Observer(.beforeTimers, order: 1) { _, _ in calls.update { $0.append("observer") } },
         Loop.DescriptorSource(pipe.reader, for: .readable) { _, _ in
           calls.update { $0.append("source") }
