@@ -37,7 +37,7 @@ let package = Package(
       dependencies: ["Lull", "LullTesting", "CTestSupport"], cSettings: gnu,
       swiftSettings: strict),
     .testTarget(
-      name: "LullCommandTests", dependencies: ["LullCommand"], cSettings: gnu,
+      name: "LullCommandTests", dependencies: ["LullCommand", "Lull"], cSettings: gnu,
       swiftSettings: strict),
     .target(name: "CTestSupport", path: "Tests/CTestSupport"),
     .testTarget(

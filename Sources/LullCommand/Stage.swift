@@ -5,12 +5,20 @@ import Lull
 /// The main thread of a program with a user interface, for one run of one strategy: frames, input,
 /// the work, and the record of all three.
 @MainActor final class Stage {
+  /// What a run has to have before it may end, time limit aside.
+  struct Plan {
+    /// How long frames run alone before the work is handed over.
+    var calm = Demo.calm
+    /// Frames, that the figures of all strategies weigh the same.
+    var leastFrames = 240
+    /// Input events handled, for a latency to tell of.
+    var leastInput = 1
+    /// The time after the work, to see that it leaves nothing behind.
+    var afterwards: Nanoseconds = 250_000_000
+  }
+
   /// How long an input event takes to handle.
   private static let inputCost: Nanoseconds = 300_000
-  /// A run lasts for this many frames at least, that the figures of all strategies weigh the same.
-  private static let leastFrames = 240
-  /// And for this long after the work, to see that it leaves nothing behind.
-  private static let afterwards: Nanoseconds = 250_000_000
 
   let pieces: [Piece]
   /// In bytes.
@@ -20,6 +28,7 @@ import Lull
   private let frameCost: Nanoseconds
   private let limit: Nanoseconds
   private let seed: UInt64
+  private let plan: Plan
 
   private var timeline = Timeline(firstDue: 0, period: Demo.period, end: 0)
   private var next = 0
@@ -28,9 +37,13 @@ import Lull
   private var nextFrame: @MainActor () -> Nanoseconds = { .max }
   private var endStrategy: @MainActor () -> Void = {}
 
-  init(_ strategy: any Strategy, workload: Workload, options: DemoOptions, seed: UInt64) {
+  init(
+    _ strategy: any Strategy, workload: Workload, options: DemoOptions, seed: UInt64,
+    plan: Plan = Plan()
+  ) {
     self.strategy = strategy
     self.seed = seed
+    self.plan = plan
     pieces = workload.pieces
     longestPiece = workload.longestPiece
     reader = PieceReader(files: workload.files, longestPiece: workload.longestPiece)
@@ -111,7 +124,7 @@ import Lull
     }
     defer { source.invalidate() }
     // Between two frames, so that the first piece and a frame do not contend for the same moment.
-    let given = timeline.firstDue + Demo.calm + Demo.period / 2
+    let given = timeline.firstDue + plan.calm + Demo.period / 2
     let starter = loop.schedule(after: .nanoseconds(given - monotonicNow()), in: .common) {
       [self] _ in handOver()
     }
@@ -145,12 +158,11 @@ import Lull
   }
 
   private func isOver(_ now: Nanoseconds) -> Bool {
-    guard now >= timeline.firstDue + Nanoseconds(Self.leastFrames - 1) * Demo.period else {
-      return false
-    }
+    let least = timeline.firstDue + Nanoseconds(plan.leastFrames - 1) * Demo.period
+    guard now >= least, timeline.input.count >= plan.leastInput else { return false }
     guard strategy.works else { return true }
     guard let done = timeline.workDone else { return false }
-    return now >= done + Self.afterwards
+    return now >= done + plan.afterwards
   }
 
   /// One event, as from a queue of them: those behind it have their turn when frames had theirs.
