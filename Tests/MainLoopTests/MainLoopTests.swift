@@ -9,10 +9,6 @@ import XCTest
 ///
 /// The class is of no actor: the runner cannot call a test that is.
 final class MainLoopTests: XCTestCase {
-  private func onMain(_ body: @MainActor (Bench) throws -> Void) rethrows {
-    try MainActor.assumeIsolated { try body(Bench()) }
-  }
-
   func testMainActorClosuresTouchMainActorState() {
     onMain { bench in
       Loop.main.schedule(after: .milliseconds(1)) { _ in
@@ -152,15 +148,5 @@ final class MainLoopTests: XCTestCase {
     }
     thread.stop()
     thread.join()
-  }
-}
-
-/// State of the main actor, for its closures to touch.
-@MainActor private final class Bench {
-  var marks: [String] = []
-
-  /// A run that ends by itself only if something is lost.
-  func run(_ mode: Loop.Mode = .default, once: Bool = false) -> Loop.RunResult {
-    Loop.main.run(in: mode, for: .seconds(30), returnAfterSourceHandled: once)
   }
 }
