@@ -33,10 +33,16 @@ import Testing
     #expect(scenarios.count == titles.count)
     let oracle = OracleProcess(isReal: true)
     for scenario in scenarios {
-      let cf = oracle.trace(of: scenario.program.description)
-      let lull = LullLoop.realTrace(of: scenario.program).joined(separator: Comparison.separator)
-      #expect(Trace.order(cf) == Trace.order(lull), "\(scenario.testDescription)")
-      #expect(Trace.order(cf) == Trace.order(scenario.cf), "\(scenario.testDescription)")
+      let expected = Trace.order(scenario.cf)
+      var (cf, lull): ([String], [String]) = ([], [])
+      // A machine that is busy elsewhere may let a date of a grid pass, so not once for all.
+      for _ in 0..<10 where cf != expected || lull != expected {
+        cf = Trace.order(oracle.trace(of: scenario.program.description))
+        lull = Trace.order(
+          LullLoop.realTrace(of: scenario.program).joined(separator: Comparison.separator))
+      }
+      #expect(cf == expected, "\(scenario.testDescription)")
+      #expect(lull == expected, "\(scenario.testDescription)")
     }
   }
 
