@@ -9,6 +9,7 @@ import Lull
 //   WakeProbe asleep SECONDS   a loop with one silent source sleeps
 //   WakeProbe burst            1 000 posts to a loop that sleeps
 //   WakeProbe awake            1 000 posts to a loop that is in a callout
+//   WakeProbe exhausted        a main loop runs in a process that has no descriptor left
 //
 // Writes to standard output stand before and after what counts.
 
@@ -56,6 +57,18 @@ case "awake":
     isDone.wait()
   }
   _ = loop.run(in: Loop.Mode("probe"))
+case "exhausted":
+  var limit = rlimit(rlim_cur: 64, rlim_max: 64)
+  unsafe setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
+  var taken: [CInt] = []
+  while taken.last != -1 { taken.append(dup(0)) }
+  say("begin")
+  let without = loop.run(in: .default, for: .milliseconds(5))
+  for number in taken { close(number) }
+  // With room again the main queue is watched.
+  DispatchQueue.main.async { loop.stop() }
+  let with = loop.run(in: .default, for: .seconds(60))
+  say("end \(without) \(with)")
 default:
-  say("usage: WakeProbe asleep SECONDS | burst | awake")
+  say("usage: WakeProbe asleep SECONDS | burst | awake | exhausted")
 }
