@@ -4,6 +4,7 @@
 
 #include <linux/futex.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -62,16 +63,26 @@ void lull_name_thread(const char *name) { prctl(PR_SET_NAME, name, 0, 0, 0); }
 extern int _dispatch_get_main_queue_handle_4CF(void) __attribute__((weak));
 extern void _dispatch_main_queue_callback_4CF(void *message) __attribute__((weak));
 
+static atomic_bool main_queue_is_known;
+
 static int main_queue_descriptor(void) {
   if (!_dispatch_get_main_queue_handle_4CF || !_dispatch_main_queue_callback_4CF) return -1;
-  return _dispatch_get_main_queue_handle_4CF();
+  if (!atomic_load(&main_queue_is_known)) {
+    // libdispatch makes it for the first who asks, and ends the process when it cannot.
+    int trial = eventfd(0, EFD_CLOEXEC);
+    if (trial < 0) return -1;
+    close(trial);
+  }
+  int descriptor = _dispatch_get_main_queue_handle_4CF();
+  atomic_store(&main_queue_is_known, true);
+  return descriptor;
 }
 
 // libdispatch's queues do not survive a fork, and their descriptors stay the parent's.
 int lull_main_queue_descriptor(void) { return fork_generation ? -1 : main_queue_descriptor(); }
 
 bool lull_is_main_queue_descriptor(int descriptor) {
-  return descriptor == main_queue_descriptor();
+  return atomic_load(&main_queue_is_known) && descriptor == main_queue_descriptor();
 }
 
 void lull_drain_main_queue(void) { _dispatch_main_queue_callback_4CF(NULL); }

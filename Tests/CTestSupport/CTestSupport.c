@@ -16,6 +16,7 @@
 #include <sys/time.h>
 #include <sys/wait.h>
 #include <termios.h>
+#include <time.h>
 #include <unistd.h>
 
 pid_t test_fork(void) { return fork(); }
@@ -57,6 +58,16 @@ long test_resident_kilobytes(void) {
 int test_alarm_every(int microseconds) {
   struct itimerval value = {{0, microseconds}, {0, microseconds}};
   return setitimer(ITIMER_REAL, &value, NULL);
+}
+
+int test_storm(int microseconds) {
+  static _Thread_local timer_t timer;
+  if (microseconds == 0) return timer_delete(timer);
+  struct sigevent event = {.sigev_notify = SIGEV_THREAD_ID, .sigev_signo = SIGALRM};
+  event._sigev_un._tid = (pid_t)syscall(SYS_gettid);
+  if (timer_create(CLOCK_MONOTONIC, &event, &timer)) return -1;
+  struct itimerspec value = {{0, microseconds * 1000l}, {0, microseconds * 1000l}};
+  return timer_settime(timer, 0, &value, NULL);
 }
 
 int test_handle(int signal, void (*handler)(int)) {

@@ -32,6 +32,24 @@ pid_t test_spawn_shell(const char *script, int input) {
   return code ? -1 : child;
 }
 
+pid_t test_fork_shell(const char *script) {
+  pid_t child = fork();
+  if (child == 0) {
+    execl("/bin/sh", "sh", "-c", script, NULL);
+    _exit(127);
+  }
+  return child;
+}
+
+void test_halt(pid_t child) {
+  siginfo_t info;
+  kill(child, SIGSTOP);
+  while (waitid(P_PID, (id_t)child, &info, WSTOPPED | WEXITED | WNOWAIT) < 0 && errno == EINTR) {
+  }
+}
+
+void test_resume(pid_t child) { kill(child, SIGCONT); }
+
 void test_until_ended(pid_t child) {
   siginfo_t info;
   while (waitid(P_PID, (id_t)child, &info, WEXITED | WNOWAIT) < 0 && errno == EINTR) {

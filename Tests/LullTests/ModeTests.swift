@@ -269,4 +269,22 @@ import Testing
       #expect(loop.contains(timer, in: .first))
     }
   }
+
+  // swift-corelibs-xctest#531: what waited in default mode kept work of other modes from coming.
+  @Test func `let one wait in a mode of its own, common like the rest`() {
+    withVirtualLoop(commonModes: [.default, .eventTracking]) { loop, time in
+      let waiting = Loop.Mode("waiting")
+      loop.addCommonMode(waiting)
+      let fulfilled = Loop.Source { _ in }
+      loop.add(fulfilled, to: waiting)
+      loop.perform(in: .common) {
+        loop.schedule(after: .milliseconds(2), in: .common) { _ in fulfilled.signal() }
+      }
+      // Default has nothing of its own to say here.
+      loop.schedule(after: .milliseconds(1)) { _ in Issue.record("not of this mode") }
+      let result = loop.run(in: waiting, for: .seconds(9), returnAfterSourceHandled: true)
+      #expect(result == .handledSource)
+      #expect(time.now == at(2))
+    }
+  }
 }

@@ -96,6 +96,41 @@ final class MainLoopTests: XCTestCase {
     }
   }
 
+  /// swift-corelibs-foundation#2806, gnustep/libs-base#378: its event was never taken, and every
+  /// later run came back at once, or spun.
+  func testTheMainQueuesEventIsTaken() {
+    onMain { bench in
+      for _ in 0..<3 {
+        DispatchQueue.main.async { bench.marks.append("dispatch") }
+        XCTAssertEqual(bench.run(once: true), .handledSource)
+      }
+      let observer = Loop.main.makeObserver(.afterWaiting) { _, _ in bench.marks.append("woke") }
+      Loop.main.add(observer)
+      Loop.main.schedule(after: .milliseconds(20)) { _ in Loop.main.stop() }
+      XCTAssertEqual(bench.run(), .stopped)
+      XCTAssertEqual(bench.marks, ["dispatch", "dispatch", "dispatch", "woke"])
+      observer.invalidate()
+    }
+  }
+
+  /// swift-corelibs-foundation#3580: libdispatch ends the process when it has no descriptor for its
+  /// main queue. The probe takes all there are, runs, and gives them back.
+  func testAMainLoopWithoutDescriptorsRuns() {
+    var path = [CChar](repeating: 0, count: 4_096)
+    let length = unsafe readlink("/proc/self/exe", &path, path.count - 1)
+    let bytes = path.prefix(max(0, length)).map { UInt8(bitPattern: $0) }
+    let program = String(decoding: bytes, as: UTF8.self)
+    let folder = program.prefix(upTo: program.lastIndex(of: "/") ?? program.startIndex)
+    guard let output = unsafe popen("'\(folder)/WakeProbe' exhausted", "r") else {
+      return XCTFail("no process")
+    }
+    var said = [CChar](repeating: 0, count: 256)
+    let count = unsafe fread(&said, 1, said.count, output)
+    XCTAssertEqual(unsafe pclose(output), 0)
+    let text = String(decoding: said.prefix(count).map(UInt8.init(bitPattern:)), as: UTF8.self)
+    XCTAssertEqual(text, "begin\nend timedOut stopped\n")
+  }
+
   /// The main loop waits in its common modes though they are empty; elsewhere it comes back.
   func testCommonModesOfTheMainLoopAreNeverEmpty() {
     onMain { bench in

@@ -39,7 +39,8 @@ int lull_poll_ns(struct pollfd *descriptors, int count, int64_t nanoseconds);
 uint64_t lull_exchange_timer_slack(uint64_t nanoseconds);
 
 /// libdispatch's main queue: an eventfd that turns readable when the queue has work, or -1 where
-/// this libdispatch has none, and in a child made by fork; and the call that runs what is queued
+/// this libdispatch has none, in a child made by fork, and while no descriptor is left for it; and
+/// the call that runs what is queued
 /// (main thread only).
 int lull_main_queue_descriptor(void);
 bool lull_is_main_queue_descriptor(int descriptor);

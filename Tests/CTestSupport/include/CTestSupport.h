@@ -26,6 +26,9 @@ long test_resident_kilobytes(void);
 /// Sends the process a SIGALRM every so many microseconds; 0 ends that.
 int test_alarm_every(int microseconds);
 
+/// Sends the calling thread, and it alone, a SIGALRM every so many microseconds; 0 ends that.
+int test_storm(int microseconds);
+
 /// Handles a signal without SA_RESTART.
 int test_handle(int signal, void (*handler)(int));
 
@@ -39,6 +42,13 @@ int test_refuse_epoll_pwait2(int error);
 /// Starts a shell that does as `script` says, with `input` as its standard input and all signals at
 /// their defaults; its number, or -1.
 pid_t test_spawn_shell(const char *script, int input);
+
+/// The same by fork and exec, with signals as the caller has them.
+pid_t test_fork_shell(const char *script);
+
+/// Stops a child and waits until it stands still; lets it go on.
+void test_halt(pid_t child);
+void test_resume(pid_t child);
 
 /// Waits until a child has ended, and leaves it to be reaped.
 void test_until_ended(pid_t child);
@@ -66,6 +76,13 @@ int test_read_byte(int descriptor);
 
 /// How large the calling thread's stack is, in bytes.
 long test_stack_size(void);
+
+/// Puts the wall clock back by an hour whenever the calling thread looks at it, until this says
+/// false.
+void test_turn_wall_clock_back(bool turns);
+
+/// How often threads looked at it meanwhile; -1 where a sanitizer has the clocks.
+long test_wall_clock_reads(void);
 
 /// Counts what the calling thread allocates from here on, until it says false.
 void test_count_allocations(bool counts);

@@ -175,6 +175,23 @@ import Testing
     right.stop()
   }
 
+  /// crossroadlabs/RunLoop.
+  @Test func `a thousand of them over three loops all run, each on its own`() {
+    let runners = (0..<3).map { _ in LoopRunner() }
+    let (count, all) = (Counter(), DispatchSemaphore(value: 0))
+    for number in 0..<1_000 {
+      let (here, there) = (runners[number % 3].loop, runners[(number + 1) % 3].loop)
+      here.perform {
+        there.perform {
+          #expect(there.isCurrent && !here.isCurrent)
+          if count.add() == 1_000 { all.signal() }
+        }
+      }
+    }
+    #expect(all.wait(timeout: .now() + .seconds(30)) == .success)
+    for runner in runners { runner.stop() }
+  }
+
   private func bounce(_ here: Loop, _ there: Loop, _ left: Int, _ done: DispatchSemaphore) {
     here.perform {
       if left == 0 { done.signal() } else { bounce(there, here, left - 1, done) }

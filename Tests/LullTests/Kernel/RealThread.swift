@@ -7,7 +7,14 @@ import Synchronization
 import Testing
 
 /// How many times over the stress tests do what they do: the LULL_STRESS of the environment.
-let stress = unsafe getenv("LULL_STRESS").flatMap { unsafe Int(String(cString: $0)) } ?? 1
+let stress = number("LULL_STRESS") ?? 1
+
+/// How long those go on at least that could go on for ever.
+let stressTime = Duration.seconds(number("LULL_STRESS_SECONDS") ?? 0)
+
+private func number(_ variable: String) -> Int? {
+  unsafe getenv(variable).flatMap { unsafe Int(String(cString: $0)) }
+}
 
 /// A thread of the system's own, never one of a pool: its loop ends with it.
 final class RealThread: @unchecked Sendable {  // `handle` is written before anyone else has it
@@ -22,8 +29,8 @@ final class RealThread: @unchecked Sendable {  // `handle` is written before any
   }
 
   /// Waits for the end. A thread that hangs is an issue, and left alone.
-  func join(_ location: SourceLocation = #_sourceLocation) {
-    guard ended.wait(timeout: .now() + .seconds(60)) == .success else {
+  func join(_ location: SourceLocation = #_sourceLocation, patience seconds: Int = 60) {
+    guard ended.wait(timeout: .now() + .seconds(seconds)) == .success else {
       Issue.record("a thread hangs", sourceLocation: location)
       return
     }
@@ -63,11 +70,11 @@ func onLoopThread(
 
 /// Runs `body` on so many threads at once and waits for all; each is handed its number.
 func onThreads(
-  _ count: Int, _ location: SourceLocation = #_sourceLocation,
+  _ count: Int, _ location: SourceLocation = #_sourceLocation, patience seconds: Int = 60,
   _ body: @escaping @Sendable (Int) -> Void
 ) {
   let threads = (0..<count).map { number in RealThread { body(number) } }
-  for thread in threads { thread.join(location) }
+  for thread in threads { thread.join(location, patience: seconds) }
 }
 
 /// A thread whose loop runs until it is stopped, kept going by a source that never fires.

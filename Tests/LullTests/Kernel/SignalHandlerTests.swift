@@ -85,29 +85,80 @@ private func countInHandler(_ signal: CInt) {
   }
 
   /// A signal that wakes nobody on purpose is no event: the wait goes on to its end.
-  @Test func `of 2 kHz for a second makes a timer neither early nor late, and no pass`() async {
+  @Test func `of 2 kHz on the loop's thread makes a timer neither early nor late, and no pass`()
+    async
+  {
     await #expect(processExitsWith: .success) {
       _ = Handled.signals.load(ordering: .relaxed)
       test_handle(SIGALRM, countInHandler)
-      test_alarm_every(500)
       onLoopThread { loop in
         let wakes = Counter()
         loop.observe(.afterWaiting) { _, _ in wakes.add() }
-        var mask = sigset_t()
-        unsafe sigemptyset(&mask)
-        unsafe pthread_sigmask(SIG_SETMASK, &mask, nil)
+        test_unblock(SIGALRM)
+        precondition(test_storm(500) == 0)
         let isEarly = Cell(false)
-        for delay in [100, 400, 1_000] {
+        let delays = [100, 400, 1_000 + min(4_000, 100 * stress)]
+        for delay in delays {
           let due = Loop.Instant.now.advanced(by: .milliseconds(delay))
           loop.schedule(at: due) { _ in if Loop.Instant.now < due { isEarly.value = true } }
         }
         // In the other direction, it would run first if the storm held the timer up.
         precondition(loop.run() == .finished)
+        test_storm(0)
         precondition(!isEarly.value, "a timer fired early")
         precondition(wakes.value == 3, "\(wakes.value) wake-ups for three timers")
+        // Where the machine is busy the kernel makes one of several.
+        let signals = Handled.signals.load(ordering: .relaxed)
+        precondition(signals > delays[2] / 4, "\(signals) signals are no storm")
+        report("\(signals) signals in \(delays[2]) ms, and 3 wake-ups for 3 timers")
+      }
+    }
+  }
+
+  /// Every system call that can be interrupted is made again.
+  @Test func `of 2 kHz fails nothing`() async {
+    await #expect(processExitsWith: .success) {
+      _ = Handled.signals.load(ordering: .relaxed)
+      test_handle(SIGALRM, countInHandler)
+      test_alarm_every(500)
+      onThreads(2) { seed in
+        test_unblock(SIGALRM)
+        precondition(test_storm(500) == 0)
+        let (signal, arrived) = (47 + CInt(seed), Counter())
+        do {
+          for round in 0..<100 * stress {
+            let thread = try LoopThread()
+            let pipe = Pipe()
+            let timer = thread.loop.schedule(every: .microseconds(100), base: .continuous) { _ in }
+            try thread.loop.watch(pipe.reader, for: .readable) { source, _ in
+              source.invalidate()
+              arrived.add()
+              thread.stop()
+            }
+            let taker = try Loop.SignalSource(signal) { _, _ in }
+            try thread.loop.add(taker)
+            let child = round % 10 == 0 ? unsafe test_spawn_shell("exit 3", 0) : 0
+            pipe.write(1)
+            thread.join()
+            taker.invalidate()
+            timer.invalidate()
+            guard child > 0 else { continue }
+            let loop = Loop.current
+            try loop.add(
+              Loop.ProcessSource(child) { _, end in
+                precondition(end == .exited(3))
+                arrived.add(0)
+              })
+            precondition(loop.run() == .finished)
+          }
+        } catch {
+          preconditionFailure("\(error)")
+        }
+        test_storm(0)
+        precondition(arrived.value == 100 * stress)
       }
       test_alarm_every(0)
-      precondition(Handled.signals.load(ordering: .relaxed) > 100)
+      precondition(Handled.signals.load(ordering: .relaxed) > 10)
     }
   }
 

@@ -10,7 +10,7 @@ import Testing
 /// #23, OpenLogi #263, libirecovery #84, dotnet/corefx #8628).
 @Suite struct `A stop from another thread` {
   @Test func `at any moment around a run ends it`() {
-    for round in 0..<500 * stress {
+    for round in 0..<1_000 * stress {
       let found = Cell<Loop?>(nil)
       let isKnown = DispatchSemaphore(value: 0)
       let thread = RealThread {
@@ -28,6 +28,7 @@ import Testing
       found.value!.stop()
       thread.join()
     }
+    report("\(1_000 * stress) threads joined, each after a stop around its run")
   }
 
   @Test func `before a run ends the next, and only that`() {

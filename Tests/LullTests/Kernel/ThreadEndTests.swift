@@ -196,8 +196,3 @@ import Testing
     }
   }
 }
-
-/// Sanitizers keep freed memory for a while.
-private var isSanitized: Bool {
-  unsafe dlsym(nil, "__asan_init") ?? dlsym(nil, "__tsan_init") != nil
-}

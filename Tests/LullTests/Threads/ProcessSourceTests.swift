@@ -180,6 +180,20 @@ private func runOnce(_ loop: Loop, _ location: SourceLocation = #_sourceLocation
     thread.join()
   }
 
+  /// The last reference to what they share may go on any thread, as another begins anew.
+  @Test func `for one child come and go on several threads`() throws {
+    let child = Child("exit 8")
+    onThreads(4) { _ in
+      for _ in 0..<2_000 * stress {
+        #expect(throws: Never.self) {
+          try Loop.ProcessSource(child.number) { _, _ in }.invalidate()
+        }
+      }
+    }
+    child.letGo()
+    #expect(test_wait_for(child.number) == 8)
+  }
+
   @Test func `are not called again in a nested run`() {
     onLoopThread { loop in
       let child = Child("exit 0")
@@ -313,10 +327,15 @@ private func runOnce(_ loop: Loop, _ location: SourceLocation = #_sourceLocation
     }
   }
 
-  /// In a process of its own, since elsewhere another child may get the number.
-  @Test func `for a child that was reaped are errors`() async {
-    await #expect(processExitsWith: .success) {
+  /// In a process of its own, since elsewhere another child may get the number. It may here too in
+  /// the end, so a source that is still there says nothing of who has it now.
+  @Test(arguments: [false, true])
+  func `for a child that was reaped are errors`(hasSource: Bool) async {
+    await #expect(processExitsWith: .success) { [hasSource = hasSource as Bool] in
       let child = Child("exit 0")
+      let source = hasSource ? try? Loop.ProcessSource(child.number) { _, _ in } : nil
+      guard (source != nil) == hasSource else { return test_exit(4) }
+      defer { source?.invalidate() }
       child.letGo()
       guard test_wait_for(child.number) == 0 else { return test_exit(1) }
       do throws(Loop.ProcessError) {

@@ -157,6 +157,21 @@ import Testing
     #expect(test_disposition(42, handler) == 2)
   }
 
+  /// A library that takes a signal for a while puts back what it found: us, who had left.
+  @Test func `that find their own handler remember what was there before it`() throws {
+    let handler: @convention(c) (CInt) -> Void = { _ in }
+    #expect(test_handle(47, handler) == 0)
+    var found = sigaction()
+    let first = try Loop.SignalSource(47) { _, _ in }
+    #expect(unsafe sigaction(47, nil, &found) == 0)
+    #expect(test_ignore(47) == 0)
+    first.invalidate()
+    #expect(unsafe sigaction(47, &found, nil) == 0)
+    let second = try Loop.SignalSource(47) { _, _ in }
+    second.invalidate()
+    #expect(test_disposition(47, handler) == 2)
+  }
+
   @Test func `change no errno and interrupt no read`() throws {
     let source = try Loop.SignalSource(43) { _, _ in }
     #expect(test_errno_after(43) == 123)
@@ -179,16 +194,6 @@ import Testing
     source.invalidate()
     close(reader)
     close(writer)
-  }
-
-  /// Whether a thread of ours sleeps, as /proc tells.
-  private func isBlocked(_ thread: pid_t) -> Bool {
-    let descriptor = unsafe open("/proc/self/task/\(thread)/stat", O_RDONLY)
-    var bytes = [UInt8](repeating: 0, count: 256)
-    let count = unsafe read(descriptor, &bytes, 256)
-    close(descriptor)
-    let text = String(decoding: bytes.prefix(max(0, count)), as: UTF8.self)
-    return text.split(separator: ")").last?.hasPrefix(" S") ?? false
   }
 
   // MARK: What cannot be
