@@ -60,7 +60,11 @@ static int take(int number) {
   if (signals[number].takers == 0) {
     struct sigaction action = {.sa_handler = on_signal, .sa_flags = SA_RESTART | SA_ONSTACK};
     sigfillset(&action.sa_mask);
-    if (sigaction(number, &action, &signals[number].previous)) return -errno;
+    struct sigaction found;
+    if (sigaction(number, &action, &found)) return -errno;
+    // Ours is there when somebody took the signal over it and gave it back after we had left. What
+    // there was before us is then what we know already.
+    if (found.sa_handler != on_signal) signals[number].previous = found;
   }
   signals[number].takers++;
   return 0;

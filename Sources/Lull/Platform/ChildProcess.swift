@@ -14,18 +14,30 @@ final class ChildProcess: @unchecked Sendable {  // `known` and `children` are g
 
   private struct Entry {
     weak var child: ChildProcess?
+    /// Tells whose entry it is without a reference, which might be the last and end under `lock`.
+    let id: ObjectIdentifier
   }
 
   /// The child with that number, dead or alive, that nobody has reaped.
   static func named(_ process: CInt) throws(Loop.ProcessError) -> ChildProcess {
     guard process > 0 else { throw .noSuchProcess(process) }
-    // Returned before anything is let go: the last reference may not end under the lock.
+    // Kept until the lock is free: the last reference may not end under it.
+    var known: ChildProcess?
+    defer { extendLifetime(known) }
     return try lock.withLock { () throws(Loop.ProcessError) -> ChildProcess in
-      if let child = unsafe children[process]?.child { return child }
+      known = unsafe children[process]?.child
+      if let known, known.isUnreaped { return known }
       let child = try ChildProcess(process)
-      unsafe children[process] = Entry(child: child)
+      unsafe children[process] = Entry(child: child, id: ObjectIdentifier(child))
       return child
     }
+  }
+
+  /// Whether the number is still that of this child: somebody else may have reaped it, and the
+  /// number be another child's by now.
+  private var isUnreaped: Bool {
+    var (how, status): (CInt, CInt) = (0, 0)
+    return unsafe lull_process_ended(descriptor, true, &how, &status) >= 0
   }
 
   private init(_ process: CInt) throws(Loop.ProcessError) {
@@ -51,10 +63,13 @@ final class ChildProcess: @unchecked Sendable {  // `known` and `children` are g
 
   deinit {
     close(descriptor)
-    Self.lock.withLock {
-      // By now the number may be that of another child.
-      if unsafe Self.children[process]?.child == nil { unsafe Self.children[process] = nil }
-    }
+    Self.lock.withLock { forget() }
+  }
+
+  /// By now the number may be that of another child. With `lock` held.
+  private func forget() {
+    guard unsafe Self.children[process]?.id == ObjectIdentifier(self) else { return }
+    unsafe Self.children[process] = nil
   }
 
   /// How it ended, reaped if it was not yet; nil while it lives.
@@ -66,7 +81,7 @@ final class ChildProcess: @unchecked Sendable {  // `known` and `children` are g
       guard code != 0 else { return nil }
       known = code > 0 ? Loop.ProcessSource.End(how: how, status: status) : .unknown
       // From here on its number is free, and may come to another child at any moment.
-      if unsafe Self.children[process]?.child === self { unsafe Self.children[process] = nil }
+      forget()
       return known
     }
   }
