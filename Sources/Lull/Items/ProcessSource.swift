@@ -86,7 +86,7 @@ extension Loop {
     public init(
       _ process: CInt, _ handler: @escaping @Sendable (ProcessSource, End) -> Void
     ) throws(ProcessError) {
-      let child = try ChildProcess.named(process)
+      let child = try ChildProcess(process)
       self.process = process
       self.child = child
       super.init(child.descriptor, for: .readable) { source, _ in

@@ -3,86 +3,95 @@
 internal import CLull
 internal import Glibc
 
-/// A child of this process, shared by all who wait for its end: the kernel tells that only once.
-final class ChildProcess: @unchecked Sendable {  // `known` and `children` are guarded by `lock`
-  let process: CInt
-  let descriptor: CInt
-  private var known: Loop.ProcessSource.End?
+/// A share in a child of this process: all who wait for its end have one, since the kernel tells
+/// that only once. The last to go closes the descriptor.
+final class ChildProcess: Sendable {
+  private let pidfd: Pidfd
 
   private static let lock = Lock()
-  nonisolated(unsafe) private static var children: [CInt: Entry] = [:]
-
-  private struct Entry {
-    weak var child: ChildProcess?
-    /// Tells whose entry it is without a reference, which might be the last and end under `lock`.
-    let id: ObjectIdentifier
-  }
+  /// Those whose numbers are still theirs, as far as we know. Counted by hand: the last reference to
+  /// an object with a deinit that takes the lock could end with the lock held.
+  nonisolated(unsafe) private static var children: [CInt: Pidfd] = [:]
 
   /// The child with that number, dead or alive, that nobody has reaped.
-  static func named(_ process: CInt) throws(Loop.ProcessError) -> ChildProcess {
+  init(_ process: CInt) throws(Loop.ProcessError) {
     guard process > 0 else { throw .noSuchProcess(process) }
-    // Kept until the lock is free: the last reference may not end under it.
-    var known: ChildProcess?
-    defer { extendLifetime(known) }
-    return try lock.withLock { () throws(Loop.ProcessError) -> ChildProcess in
-      known = unsafe children[process]?.child
-      if let known, known.isUnreaped { return known }
-      let child = try ChildProcess(process)
-      unsafe children[process] = Entry(child: child, id: ObjectIdentifier(child))
-      return child
-    }
-  }
-
-  /// Whether the number is still that of this child: somebody else may have reaped it, and the
-  /// number be another child's by now.
-  private var isUnreaped: Bool {
-    var (how, status): (CInt, CInt) = (0, 0)
-    return unsafe lull_process_ended(descriptor, true, &how, &status) >= 0
-  }
-
-  private init(_ process: CInt) throws(Loop.ProcessError) {
-    let descriptor = lull_process_open(process)
-    if descriptor < 0 {
-      let error = SystemError(code: -descriptor, call: "pidfd_open")
-      switch error.code {
-      case ESRCH, EINVAL, ENOENT: throw .noSuchProcess(process)
-      case _ where error.kind == .exhausted: throw .exhausted(error)
-      default: throw .failed(error)
+    pidfd = try Self.lock.withLock { () throws(Loop.ProcessError) -> Pidfd in
+      // Somebody else may have reaped it, and the number be another child's by now.
+      if let known = unsafe Self.children[process], known.isUnreaped {
+        known.shares += 1
+        return known
       }
+      let made = try Pidfd(process)
+      unsafe Self.children[process] = made
+      return made
     }
-    var (how, status): (CInt, CInt) = (0, 0)
-    let code = unsafe lull_process_ended(descriptor, true, &how, &status)
-    if code < 0 {
-      close(descriptor)
-      if code == -ECHILD { throw .notAChild(process) }
-      throw .failed(SystemError(code: -code, call: "waitid"))
-    }
-    self.process = process
-    self.descriptor = descriptor
   }
 
   deinit {
-    close(descriptor)
-    Self.lock.withLock { forget() }
+    Self.lock.withLock {
+      pidfd.shares -= 1
+      if pidfd.shares == 0 { Self.forget(pidfd) }
+    }
   }
 
   /// By now the number may be that of another child. With `lock` held.
-  private func forget() {
-    guard unsafe Self.children[process]?.id == ObjectIdentifier(self) else { return }
-    unsafe Self.children[process] = nil
+  private static func forget(_ pidfd: Pidfd) {
+    if unsafe children[pidfd.process] === pidfd { unsafe children[pidfd.process] = nil }
   }
+
+  /// Turns readable when the child has ended.
+  var descriptor: CInt { pidfd.number }
 
   /// How it ended, reaped if it was not yet; nil while it lives.
   func end() -> Loop.ProcessSource.End? {
     Self.lock.withLock {
-      if let known { return known }
+      if let known = pidfd.known { return known }
       var (how, status): (CInt, CInt) = (0, 0)
-      let code = unsafe lull_process_ended(descriptor, false, &how, &status)
+      let code = unsafe lull_process_ended(pidfd.number, false, &how, &status)
       guard code != 0 else { return nil }
-      known = code > 0 ? Loop.ProcessSource.End(how: how, status: status) : .unknown
+      let end = code > 0 ? Loop.ProcessSource.End(how: how, status: status) : .unknown
+      pidfd.known = end
       // From here on its number is free, and may come to another child at any moment.
-      forget()
-      return known
+      Self.forget(pidfd)
+      return end
+    }
+  }
+
+  /// What the shares are in.
+  private final class Pidfd: @unchecked Sendable {  // variables guarded by `lock`
+    let process: CInt
+    let number: CInt
+    var known: Loop.ProcessSource.End?
+    var shares = 1
+
+    init(_ process: CInt) throws(Loop.ProcessError) {
+      let number = lull_process_open(process)
+      if number < 0 {
+        let error = SystemError(code: -number, call: "pidfd_open")
+        switch error.code {
+        case ESRCH, EINVAL, ENOENT: throw .noSuchProcess(process)
+        case _ where error.kind == .exhausted: throw .exhausted(error)
+        default: throw .failed(error)
+        }
+      }
+      var (how, status): (CInt, CInt) = (0, 0)
+      let code = unsafe lull_process_ended(number, true, &how, &status)
+      if code < 0 {
+        close(number)
+        if code == -ECHILD { throw .notAChild(process) }
+        throw .failed(SystemError(code: -code, call: "waitid"))
+      }
+      self.process = process
+      self.number = number
+    }
+
+    deinit { close(number) }
+
+    /// Whether the child is still ours to wait for.
+    var isUnreaped: Bool {
+      var (how, status): (CInt, CInt) = (0, 0)
+      return unsafe lull_process_ended(number, true, &how, &status) >= 0
     }
   }
 }
