@@ -10,6 +10,7 @@
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
@@ -87,10 +88,27 @@ int test_open_terminal(int *controller, int *terminal) {
   return tcsetattr(*terminal, TCSANOW, &settings);
 }
 
-int test_refuse_epoll_pwait2(int error) {
+static int number_of(const char *call) {
+  static const struct {
+    const char *name;
+    int number;
+  } calls[] = {
+      {"epoll_pwait2", SYS_epoll_pwait2},   {"epoll_create1", SYS_epoll_create1},
+      {"eventfd2", SYS_eventfd2},           {"epoll_ctl", SYS_epoll_ctl},
+      {"timerfd_create", SYS_timerfd_create}, {"pidfd_open", SYS_pidfd_open},
+  };
+  for (size_t i = 0; i < sizeof calls / sizeof *calls; i++) {
+    if (strcmp(calls[i].name, call) == 0) return calls[i].number;
+  }
+  return -1;
+}
+
+int test_refuse(const char *call, int error) {
+  int number = number_of(call);
+  if (number < 0) return -1;
   struct sock_filter code[] = {
       BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
-      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_epoll_pwait2, 0, 1),
+      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (unsigned)number, 0, 1),
       BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | (unsigned)error),
       BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
   };

@@ -35,9 +35,9 @@ int test_handle(int signal, void (*handler)(int));
 /// A pseudo-terminal in raw mode: what is written to one side comes out of the other.
 int test_open_terminal(int *controller, int *terminal);
 
-/// Lets no epoll_pwait2 through, as old container runtimes do, from here on in this thread and
-/// those it makes: the call fails with `error`.
-int test_refuse_epoll_pwait2(int error);
+/// Lets no such system call through, as sandboxes do, from here on in this thread and those it
+/// makes: it fails with `error`. Not all calls have names here.
+int test_refuse(const char *call, int error);
 
 /// Starts a shell that does as `script` says, with `input` as its standard input and all signals at
 /// their defaults; its number, or -1.

@@ -116,6 +116,95 @@ import Testing
   }
 }
 
+/// Every call that makes a descriptor or wants room in the kernel, refused with every error that
+/// means exhaustion.
+@Suite struct `Where the kernel has no room for` {
+  struct Refusal: Codable, Sendable, CustomTestStringConvertible {
+    let call: String
+    let error: CInt
+    var testDescription: String { "\(call), \(SystemError(code: error, call: call))" }
+
+    func begin() {
+      precondition(unsafe test_refuse(call, error) == 0, "no sandbox")
+    }
+    static func all(_ calls: [String]) -> [Refusal] {
+      calls.flatMap { call in
+        [EMFILE, ENFILE, ENOMEM, ENOSPC].map { Refusal(call: call, error: $0) }
+      }
+    }
+  }
+
+  @Test(arguments: Refusal.all(["epoll_create1", "eventfd2", "epoll_ctl", "timerfd_create"]))
+  func `it, a loop runs, refuses descriptors and keeps none`(_ refusal: Refusal) async {
+    await #expect(processExitsWith: .success) { [refusal = refusal as Refusal] in
+      let pipe = Pipe()
+      refusal.begin()
+      let onlyTimer = refusal.call == "timerfd_create"
+      func use() {
+        let order = Cell<[Int]>([])
+        onLoopThread { loop in
+          loop.schedule(after: .milliseconds(1)) { _ in order.update { $0.append(1) } }
+          loop.schedule(after: .milliseconds(3), base: .continuous) { _ in
+            order.update { $0.append(2) }
+          }
+          RealThread {
+            while !loop.isWaiting { sched_yield() }
+            loop.perform { order.update { $0.append(3) } }
+          }.detach()
+          precondition(loop.run() == .finished)
+          for _ in 0..<10 {
+            let source = Loop.DescriptorSource(pipe.reader, for: .readable) { _, _ in }
+            do {
+              try loop.add(source)
+              precondition(onlyTimer)
+            } catch {
+              guard case .exhausted(let cause) = error, cause.code == refusal.error else {
+                preconditionFailure("\(error)")
+              }
+              precondition(!onlyTimer)
+            }
+            source.invalidate()
+          }
+        }
+        precondition(order.value.filter { $0 < 3 } == [1, 2])
+      }
+      use()
+      let descriptors = test_open_descriptors()
+      for _ in 0..<5 { use() }
+      precondition(test_open_descriptors() == descriptors, "descriptors were lost")
+    }
+  }
+
+  @Test(
+    arguments: Refusal.all(["eventfd2", "pidfd_open"]) + [.init(call: "pidfd_open", error: ENOSYS)])
+  func `it, sources that make one say so`(_ refusal: Refusal) async {
+    await #expect(processExitsWith: .success) { [refusal = refusal as Refusal] in
+      let child = unsafe test_spawn_shell("exit 5", 0)
+      refusal.begin()
+      let causes = Cell<[SystemError]>([])
+      do throws(Loop.SignalError) {
+        try Loop.SignalSource(SIGUSR1) { _, _ in }.invalidate()
+      } catch {
+        guard case .exhausted(let cause) = error else { preconditionFailure("\(error)") }
+        causes.update { $0.append(cause) }
+      }
+      do throws(Loop.ProcessError) {
+        try Loop.ProcessSource(child) { _, _ in }.invalidate()
+      } catch {
+        switch error {
+        case .exhausted(let cause) where refusal.error != ENOSYS: causes.update { $0.append(cause) }
+        case .failed(let cause) where refusal.error == ENOSYS: causes.update { $0.append(cause) }
+        default: preconditionFailure("\(error)")
+        }
+      }
+      precondition(causes.value.map(\.code) == [refusal.error])
+      let handler: @convention(c) (CInt) -> Void = { _ in }
+      precondition(test_disposition(SIGUSR1, handler) == 0)
+      precondition(test_wait_for(child) == 5)
+    }
+  }
+}
+
 extension RealThread {
   /// Runs the loop until the thread has stopped it.
   fileprivate func join(whileRunning loop: Loop) {

@@ -18,7 +18,9 @@ import Testing
     let timer = loop.schedule(every: interval) { timer in
       // Each date once, on the grid, and none early: what was missed is not made up for.
       if timer.nextFire <= served.value || Loop.Instant.now < timer.nextFire { code.value = 1 }
-      if begin.duration(to: timer.nextFire) / interval < Double(fires.add()) - 0.5 { code.value = 2 }
+      if begin.duration(to: timer.nextFire) / interval < Double(fires.add()) - 0.5 {
+        code.value = 2
+      }
       served.value = timer.nextFire
     }
     let continuous = loop.schedule(every: .milliseconds(3), base: .continuous) { _ in }
@@ -145,8 +147,9 @@ import Testing
       #expect(loop.run(in: .default, for: .milliseconds(1)) == .timedOut)
       test_turn_wall_clock_back(false)
       #expect(order.value.sorted().count == 5)
-      #expect(order.value.filter { !["idle", "descriptor"].contains($0) }
-        == ["timer", "continuous", "repeating"])
+      #expect(
+        order.value.filter { !["idle", "descriptor"].contains($0) }
+          == ["timer", "continuous", "repeating"])
       #expect(test_wall_clock_reads() == before)
     }
   }

@@ -165,7 +165,7 @@ private func countInHandler(_ signal: CInt) {
   @Test(arguments: [ENOSYS, EPERM])
   func `or a sandbox that refuses epoll_pwait2 leaves timers in order`(error: CInt) async {
     await #expect(processExitsWith: .success) { [error = error as CInt] in
-      precondition(test_refuse_epoll_pwait2(error) == 0)
+      precondition(unsafe test_refuse("epoll_pwait2", error) == 0)
       onLoopThread { loop in
         let wakes = Counter()
         let order = Cell<[Int]>([])
