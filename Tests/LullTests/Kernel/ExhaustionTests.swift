@@ -154,7 +154,7 @@ import Testing
           precondition(loop.run() == .finished)
           for _ in 0..<10 {
             let source = Loop.DescriptorSource(pipe.reader, for: .readable) { _, _ in }
-            do {
+            do throws(Loop.DescriptorError) {
               try loop.add(source)
               precondition(onlyTimer)
             } catch {
