@@ -121,7 +121,7 @@ extension Loop {
       suspending = now
       var offset: Int64 = 0
       if state.value.timers.key(of: queue).base == .continuous {
-        ahead = ahead ?? poller.continuousNow - now
+        ahead = ahead ?? suspended()
         offset = ahead!
       }
       state.value.timers.collectDue(at: now + offset, from: queue, into: &found)
@@ -139,6 +139,21 @@ extension Loop {
       }
     }
     return due
+  }
+
+  /// How far the clock that counts suspend is ahead of the other. The two cannot be read at once:
+  /// where the thread had to wait between the reads, they are read again.
+  private func suspended() -> Int64 {
+    var ahead = Int64.max
+    var before = poller.now
+    for _ in 0..<4 {
+      let continuous = poller.continuousNow
+      let after = poller.now
+      ahead = min(ahead, continuous - before)
+      guard after - before > 20_000 else { break }
+      before = after
+    }
+    return ahead
   }
 
   /// When the loop must wake for the timers of the mode; `Int64.max` if for none.

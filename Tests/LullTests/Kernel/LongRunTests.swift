@@ -112,8 +112,8 @@ import Testing
     var shares: Int {
       switch self {
       case .runs, .timers: 10 * stress
-      case .modes: max(2, stress / 10)
-      case .threads: 3 * stress
+      case .modes: max(4, stress / 10)
+      case .threads: max(4, 3 * stress)
       }
     }
   }
@@ -128,8 +128,10 @@ import Testing
       var count = 0
       for _ in 0..<use.shares { count += use.share() }
       let growth = test_resident_kilobytes() - memory
-      report("\(count) \(use): \(growth) kB more, of \(memory)")
-      precondition(test_open_descriptors() == descriptors, "descriptors were lost")
+      report("\(count) \(use): \(growth) kB more of \(memory), \(descriptors) descriptors")
+      // The test library's own come and go, and each share would lose some.
+      let lost = test_open_descriptors() - descriptors
+      precondition(lost < 3, "\(count) \(use) left \(lost) descriptors")
       precondition(isSanitized || growth < 1_500, "\(count) \(use) left \(growth) kB")
     }
   }
