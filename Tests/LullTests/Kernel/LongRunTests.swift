@@ -120,7 +120,9 @@ import Testing
 
   @Test(arguments: Use.allCases)
   func `keep neither memory nor descriptors`(_ use: Use) async {
-    await #expect(processExitsWith: .success) { [use = use as Use] in
+    let result = await #expect(
+      processExitsWith: .success, observing: [\.standardOutputContent]
+    ) { [use = use as Use] in
       // Until the allocator and the library's own tables have what they keep.
       for _ in 0..<5 { _ = use.share() }
       let descriptors = test_open_descriptors()
@@ -134,12 +136,19 @@ import Testing
       precondition(lost < 3, "\(count) \(use) left \(lost) descriptors")
       precondition(isSanitized || growth < 1_500, "\(count) \(use) left \(growth) kB")
     }
+    report(of: result)
   }
 }
 
 /// Figures for `Tools/stress`.
 func report(_ line: String) {
   if stress > 1 { print("  FIGURE \(line)") }
+}
+
+/// Hands on the figures of a process that an exit test watched.
+func report(of result: ExitTest.Result?) {
+  let output = String(decoding: result?.standardOutputContent ?? [], as: UTF8.self)
+  for line in output.split(separator: "\n") where line.contains("FIGURE") { print(line) }
 }
 
 /// Sanitizers keep freed memory for a while.

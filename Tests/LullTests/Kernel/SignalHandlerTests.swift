@@ -88,7 +88,9 @@ private func countInHandler(_ signal: CInt) {
   @Test func `of 2 kHz on the loop's thread makes a timer neither early nor late, and no pass`()
     async
   {
-    await #expect(processExitsWith: .success) {
+    let result = await #expect(
+      processExitsWith: .success, observing: [\.standardOutputContent]
+    ) {
       _ = Handled.signals.load(ordering: .relaxed)
       test_handle(SIGALRM, countInHandler)
       onLoopThread { loop in
@@ -113,6 +115,7 @@ private func countInHandler(_ signal: CInt) {
         report("\(signals) signals in \(delays[2]) ms, and 3 wake-ups for 3 timers")
       }
     }
+    report(of: result)
   }
 
   /// Every system call that can be interrupted is made again.
