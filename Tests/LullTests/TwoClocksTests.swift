@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import Glibc
 import Lull
 import Testing
 
@@ -25,7 +26,10 @@ import Testing
     func setContinuousDeadline(_ deadline: Int64) {}
     func wait(until deadline: Int64, into ready: inout [ReadyEvent]) {}
     func wake() {}
-    func runBegins() {}
+    func turnDescriptor() throws(SystemError) -> CInt {
+      throw SystemError(code: ENOSYS, call: "no kernel")
+    }
+    func arm(until deadline: Int64) {}
     func runEnds() {}
   }
 
