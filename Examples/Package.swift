@@ -3,7 +3,7 @@
 import PackageDescription
 
 /// Programs to read and to run, built as anybody's package would be: `Examples/run` runs them all.
-let names = ["hello", "shielded-mode", "echo-server", "event-tracking", "idle-work"]
+let names = ["hello", "shielded-mode", "echo-server", "event-tracking", "idle-work", "guest"]
 
 let package = Package(
   name: "examples",

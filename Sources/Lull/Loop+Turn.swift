@@ -24,16 +24,17 @@ extension Loop {
   /// loop's life, but for a child made by fork, which has to ask again, and it is the loop's to
   /// close.
   ///
-  /// - Throws: ``SystemError`` when no descriptor is left, and `ENOSYS` where there is no epoll; then
-  ///   give turns often, or by ``nextDeadline``.
+  /// - Throws: ``SystemError`` when no descriptor is left, and `ENOSYS` where there is no epoll.
+  ///   Give turns often then, or by ``nextDeadline``.
   /// - Precondition: on the loop's thread.
   public var pollDescriptor: CInt {
     get throws(SystemError) {
       preconditionOnLoop("pollDescriptor")
       let descriptor = try poller.turnDescriptor()
       // A loop that has had no turn yet may have something to do.
-      if state.value.stay == nil, state.value.active == 0 {
-        sleeping.store(true, ordering: .sequentiallyConsistent)
+      if state.value.stay == nil, state.value.active == 0,
+        !sleeping.exchange(true, ordering: .sequentiallyConsistent)
+      {
         poller.wake()
       }
       return descriptor
@@ -45,8 +46,8 @@ extension Loop {
   /// Turns in the same mode are one run that sleeps between them, with the same order of things:
   /// the first enters it, each begins by calling the observers of ``Activities/afterWaiting`` and
   /// ends, after idle work has had its share, with those of ``Activities/beforeWaiting``. A turn in
-  /// another mode leaves the run of the last and enters one of its own. So does a host that tracks a
-  /// drag give turns in ``Mode/eventTracking`` until the drag ends. ``endTurns()`` leaves the run.
+  /// another mode leaves the run of the last and enters one of its own: a host that tracks a drag
+  /// gives turns in ``Mode/eventTracking`` until the drag ends. ``endTurns()`` leaves the run.
   ///
   /// A callout may start a loop of the host's that gives turns while the turn around it lasts. Such
   /// a turn is a nested run of its own, from entry to exit.
@@ -86,12 +87,10 @@ extension Loop {
 
   private func turn(in mode: ModeTable.Index) -> TurnResult {
     var result: RunResult?
+    if state.value.stay?.waiting == nil { forgetWakeUps() }
     if state.value.stay == nil { result = enterStay(in: mode) }
     var stay = state.value.stay.take()
-    if result == nil, stay != nil {
-      if stay!.waiting == nil { forgetWakeUps() }
-      result = advance(&stay!)
-    }
+    if result == nil, stay != nil { result = advance(&stay!) }
     guard let result else {
       state.value.stay = stay
       return stay!.isHurried ? .moreToDo : .waiting
@@ -208,8 +207,9 @@ extension Loop {
     poller.wake()
   }
 
-  /// A pass that begins sees to whatever made the descriptor readable.
+  /// A turn that begins with a pass sees to whatever made the descriptor readable.
   private func forgetWakeUps() {
+    sleeping.store(false, ordering: .sequentiallyConsistent)
     var ready: [ReadyEvent] = []
     poller.wait(until: .min, into: &ready)
   }

@@ -48,6 +48,29 @@ public struct MainLoop: Sendable {
   /// See ``Loop/wakeUp()``. Any thread, and signal handlers.
   public func wakeUp() { loop.wakeUp() }
 
+  // MARK: As a guest
+
+  /// See ``Loop/pollDescriptor``.
+  public var pollDescriptor: CInt {
+    get throws(SystemError) { try loop.pollDescriptor }
+  }
+
+  /// See ``Loop/turn(in:budget:)``.
+  @available(*, noasync, message: "a loop belongs to a thread: give turns from synchronous code")
+  @discardableResult
+  public func turn(
+    in mode: Loop.Mode = .default, budget: Duration = .milliseconds(8)
+  ) -> Loop.TurnResult { loop.turn(in: mode, budget: budget) }
+
+  /// See ``Loop/endTurns()``.
+  @available(*, noasync, message: "a loop belongs to a thread: end its turns from synchronous code")
+  public func endTurns() { loop.endTurns() }
+
+  /// See ``Loop/nextDeadline``.
+  public var nextDeadline: Loop.Instant? { loop.nextDeadline }
+
+  // MARK: State
+
   /// See ``Loop/isWaiting``.
   public var isWaiting: Bool { loop.isWaiting }
 

@@ -37,6 +37,30 @@ final class MainLoopTests: XCTestCase {
     }
   }
 
+  func testTheMainQueueRunsInTheTurnsOfAHost() throws {
+    // Other back ends have no descriptor for a host.
+    try XCTSkipUnless(BackEnd.forced == nil || BackEnd.forced == .epoll)
+    try onMain { bench in
+      DispatchQueue.main.async { bench.mark("dispatch") }
+      Task { @MainActor in
+        bench.mark("task")
+        await Task.detached {}.value
+        bench.mark("task again")
+        Loop.main.stop()
+      }
+      var wanted = pollfd(
+        fd: try Loop.main.pollDescriptor, events: Int16(POLLIN), revents: 0)
+      repeat {
+        let ready = unsafe poll(&wanted, 1, 30_000)
+        XCTAssertEqual(ready, 1)
+        guard ready == 1 else { break }
+      } while Loop.main.turn() != .stopped
+      Loop.main.endTurns()
+      XCTAssertNil(Loop.main.currentMode)
+      XCTAssertEqual(bench.marks, ["dispatch", "task", "task again"])
+    }
+  }
+
   /// Five blocks run in one drain, and that is one handled source.
   func testADrainOfTheMainQueueIsOneHandledSource() {
     onMain { bench in

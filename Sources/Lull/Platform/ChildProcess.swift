@@ -9,8 +9,8 @@ final class ChildProcess: Sendable {
   private let pidfd: Pidfd
 
   private static let lock = Lock()
-  /// Those whose numbers are still theirs, as far as we know. Counted by hand: the last reference to
-  /// an object with a deinit that takes the lock could end with the lock held.
+  /// Those whose numbers are still theirs, as far as we know. Counted by hand: the last reference
+  /// to an object with a deinit that takes the lock could end with the lock held.
   nonisolated(unsafe) private static var children: [CInt: Pidfd] = [:]
 
   /// The child with that number, dead or alive, that nobody has reaped.

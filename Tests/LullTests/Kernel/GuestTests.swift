@@ -52,6 +52,22 @@ import Testing
     }
   }
 
+  /// A host may ask at each of its turns.
+  @Test func `with nothing in it is silent, whoever asks for its descriptor`() {
+    onLoopThread { loop in
+      let descriptor = try! loop.pollDescriptor
+      #expect(isReadable(descriptor))
+      for _ in 0..<2 {
+        #expect(loop.turn() == .finished)
+        #expect((try? loop.pollDescriptor) == descriptor)
+        #expect(!isReadable(descriptor))
+      }
+      elsewhere { loop.perform {} }
+      #expect(isReadable(descriptor))
+      loop.endTurns()
+    }
+  }
+
   @Test func `is given its turn at the date of its timer, also of one set earlier`() {
     onLoopThread { loop in
       let fired = Cell<[Int]>([])

@@ -87,7 +87,7 @@ import Testing
   }
 }
 
-/// Whether it is of the kind that loops make for themselves, which poll(2) gets on without an epoll.
+/// Whether it is of the kind that loops make for themselves; those on poll(2) have no epoll.
 private func isOfLoops(_ number: CInt) -> Bool {
   var target = [CChar](repeating: 0, count: 64)
   let length = unsafe readlink("/proc/self/fd/\(number)", &target, 63)

@@ -132,7 +132,8 @@ import Testing
       defer { close(file) }
       #expect(code { () throws(SystemError) in try poller.prepare(file) } == EPERM)
       #expect(
-        code { () throws(SystemError) in try poller.watch(file, for: .readable, token: 1) } == EPERM)
+        code { () throws(SystemError) in try poller.watch(file, for: .readable, token: 1) } == EPERM
+      )
     }
     #expect(code { () throws(SystemError) in try poller.prepare(-1) } == EBADF)
     #expect(poller.watchesNothing)
