@@ -123,8 +123,10 @@ extension Loop {
     preconditionOnLoop()
     readMail()
     guard let index = state.value.modes.existing(mode) else { return nil }
+    // One that is firing may have been given to another loop by its handler.
     var candidates = state.value.firing.filter {
-      $0.isValid && state.value.modes.contains(index, in: $0.membership.modes)
+      $0.isValid && $0.isAtHome && $0.loop === self
+        && state.value.modes.contains(index, in: $0.membership.modes)
     }
     for queue in timerQueues(of: index) {
       guard let slot = state.value.timers.first(of: queue),

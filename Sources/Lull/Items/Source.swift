@@ -144,7 +144,7 @@ extension Loop {
     let source: Source
     let loop: Loop
     var membership = Membership()
-    /// The latest of its signals in the loop's queue; 0 for none.
+    /// The latest of its signals that has been in the loop's queue; 0 for none.
     var noted: UInt64 = 0
 
     init(_ source: Source, _ loop: Loop) {

@@ -36,12 +36,7 @@ struct SignalQueue: ~Copyable {
     guard !signals.isEmpty else { return [] }
     var due: [Signal] = []
     var live: [Signal] = []
-    for signal in signals {
-      guard signal.isLive else {
-        // It may join a mode again before it is performed.
-        if signal.seat.noted == signal.sequence { signal.seat.noted = 0 }
-        continue
-      }
+    for signal in signals where signal.isLive {
       if modes.contains(mode, in: signal.seat.membership.modes) { due.append(signal) }
       live.append(signal)
     }

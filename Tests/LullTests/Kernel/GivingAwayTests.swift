@@ -75,9 +75,10 @@ import Testing
         fired.signal()
         return
       }
-      loop.remove(timer, from: .default)
+      give(timer, from: loop, to: runner)
       runner.loop.add(timer)
       runner.onLoop {}
+      #expect(loop.nextFire(in: .default) == nil)
     }
     onLoopThread { loop in
       loop.add(timer)
