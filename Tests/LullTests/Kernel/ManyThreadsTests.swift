@@ -48,8 +48,17 @@ import Testing
     onThreads(8, patience: 600) { number in
       var dice = Dice(seed: number)
       var round = 0
+      let arrived = DispatchSemaphore(value: 0)
       while round < 2_000 * stress || Loop.Instant.now < end {
         round += 1
+        // Eight are faster than one: without pauses they would only fill its mailbox.
+        if round % 100 == 0 {
+          loop.perform { arrived.signal() }
+          if arrived.wait(timeout: .now() + .seconds(60)) != .success {
+            Issue.record("the loop hangs after \(round) acts of thread \(number)")
+            return
+          }
+        }
         let mode = modes.randomElement(using: &dice)!
         let things = shared.value
         switch Int.random(in: 0..<18, using: &dice) {
@@ -66,7 +75,9 @@ import Testing
         case 11: things.source.signal()
         case 12: loop.wakeUp()
         case 13: _ = (loop.isWaiting, loop.currentMode, things.timer.nextFire)
-        case 14: loop.perform { _ = loop.run(in: modes[2], for: .zero) }
+        case 14:
+          let nested = modes[2 + round % 2]
+          loop.perform { _ = loop.run(in: nested, for: .zero) }
         case 15: loop.stop()
         case 16:
           loop.add(things.mailbox, to: mode)

@@ -315,7 +315,9 @@ import Testing
           source.invalidate()
           let handler: @convention(c) (CInt) -> Void = { _ in }
           if test_disposition(SIGUSR2, handler) != 0 { return test_exit(3) }
-          return test_exit(counts.value == [3] ? 0 : 4)
+          // After a fork the thread sanitizer puts handlers off, and makes one of several.
+          let all = isSanitized ? [[1], [3]] : [[3]]
+          return test_exit(all.contains(counts.value) ? 0 : 4)
         }
         let code = test_wait_for(child)
         if code != 0 { return test_exit(code) }
