@@ -142,7 +142,7 @@ import Testing
 
 /// Figures for `Tools/stress`.
 func report(_ line: String) {
-  if stress > 1 { print("  FIGURE \(line)") }
+  if stress > 1 || stressTime > .zero { print("  FIGURE \(line)") }
 }
 
 /// Hands on the figures of a process that an exit test watched.
