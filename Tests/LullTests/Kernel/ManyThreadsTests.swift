@@ -84,7 +84,12 @@ import Testing
           try? things.mailbox.send(held)
         default:
           things.all.randomElement(using: &dice)!.invalidate()
-          shared.value = Things.some(holding: held, pipes)
+          let next = Things.some(holding: held, pipes)
+          let old = shared.update { current in
+            defer { current = next }
+            return current
+          }
+          for item in old.all { item.invalidate() }
         }
       }
       acts.add(round)
