@@ -2,6 +2,7 @@
 
 import Glibc
 import Lull
+import LullTesting
 import Testing
 
 @Suite struct `Two clocks` {
@@ -35,7 +36,7 @@ import Testing
 
   @Test func `read at different moments do not turn the order of their timers around`() {
     let order = Cell<[Int]>([])
-    RealThread {
+    onNewThread {
       let clock = SlowReader()
       let loop = Loop.makeCurrent(on: clock)
       loop.schedule(after: .milliseconds(1)) { _ in order.update { $0.append(1) } }
@@ -45,7 +46,7 @@ import Testing
       clock.now = 4_000_000
       clock.delay = 5_000_000
       _ = loop.run(in: .default, for: .zero)
-    }.join()
+    }
     #expect(order.value == [1, 2])
   }
 }
