@@ -36,6 +36,15 @@ extension Scenario {
         + "o0 entry m0, run m0 -> timedOut",
       by: .removedIsNotCalled),
     Scenario(
+      "S53", "an observer taken out of this mode meanwhile, but not of all, is called all the same",
+      Program(
+        sources: [0], observers: [.of(.entry), .of(.entry, order: 1)],
+        on: [.observer(0): [[.remove(o1, m0)]]],
+        [.add(s0, m0), .add(o0, m0), .add(o1, m0), .add(o1, m1), .poll(m0)]),
+      cf: "s0 schedule m0, run m0, o0 entry m0, o1 entry m0, run m0 -> timedOut",
+      lull: "s0 schedule m0, run m0, o0 entry m0, run m0 -> timedOut",
+      by: .removedIsNotCalled),
+    Scenario(
       "S54", "an observer in its callback is not called by a nested run; others are",
       Program(
         sources: [0], observers: [.of(.beforeTimers, .exit), .of(.entry, .exit)],

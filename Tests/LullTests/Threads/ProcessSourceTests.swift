@@ -295,6 +295,20 @@ private func runOnce(_ loop: Loop, _ location: SourceLocation = #_sourceLocation
     }
   }
 
+  @Test func `tell ends and errors in words`() {
+    #expect("\(End.exited(3))" == "exited with 3")
+    #expect("\(End.signalled(9, dumpedCore: false))" == "ended by signal 9")
+    #expect("\(End.signalled(11, dumpedCore: true))" == "ended by signal 11, core dumped")
+    #expect("\(End.unknown)" == "ended, reaped by somebody else")
+    let error = SystemError(code: EMFILE, call: "pidfd_open")
+    for (said, word) in [
+      (Loop.ProcessError.noSuchProcess(7), "no process 7"), (.notAChild(7), "not a child"),
+      (.exhausted(error), "no room"), (.failed(error), "pidfd_open"),
+    ] {
+      #expect("\(said)".contains(word))
+    }
+  }
+
   @Test func `for what is no child of ours are errors`() {
     #expect(error(getppid()) == .notAChild(getppid()))
     #expect(error(getpid()) == .notAChild(getpid()))
