@@ -63,7 +63,12 @@ extension Loop {
   }
 
   private func addItem(_ item: Item, to mode: Mode) {
-    guard claim(item) else { return }
+    // The loop's thread does not end before we have let go: the next thread could have its word,
+    // and take for its own an item that we are about to take back.
+    let isArrival = !isCurrent
+    if isArrival { arrivals.wrappingAdd(1, ordering: .sequentiallyConsistent) }
+    defer { if isArrival { arrivals.wrappingSubtract(1, ordering: .sequentiallyConsistent) } }
+    guard !hasEnded.load(ordering: .sequentiallyConsistent), claim(item) else { return }
     guard submit(.add(item, mode)) else { return item.unclaim(from: self) }
   }
 

@@ -114,7 +114,7 @@ extension Loop {
     readMail()
     // What the handlers below ask of the loop would never be done.
     state.value.isOver = true
-    hasEnded.store(true, ordering: .releasing)
+    hasEnded.store(true, ordering: .sequentiallyConsistent)
     for seat in state.value.seats.values.sorted(by: {
       $0.membership.sequence < $1.membership.sequence
     }) {
@@ -123,6 +123,9 @@ extension Loop {
     for item in state.value.items.all { abandon(item) }
     idle.die()
     for letter in mail.close() { refuse(letter) }
+    // Whoever got in before the end takes back what it brought. In a child made by fork there is
+    // nobody who could.
+    while isOfThisProcess, arrivals.load(ordering: .sequentiallyConsistent) > 0 { yieldThread() }
     // Freed here, on the thread that its closures belong to; what they held may still ask the loop,
     // and finds it empty.
     var last = LoopState()

@@ -45,6 +45,9 @@ public final class Loop: @unchecked Sendable {  // `state` belongs to `thread`, 
   let runningMode = Atomic<Int32>(-1)
   /// The thread has ended, or is about to: nothing is delivered any more.
   let hasEnded = Atomic<Bool>(false)
+  /// How many other threads are about to hand an item over.
+  let arrivals = Atomic<Int>(0)
+  private let generation = lull_fork_generation()
 
   /// Work for when the loop would otherwise sleep. Any thread.
   public var idle: IdleQueue { IdleQueue(loop: self) }
@@ -200,6 +203,9 @@ public final class Loop: @unchecked Sendable {  // `state` belongs to `thread`, 
   }
 
   // MARK: Thread rules
+
+  /// Whether it was made in this process and not before a fork.
+  var isOfThisProcess: Bool { generation == lull_fork_generation() }
 
   /// Whether the calling thread is the loop's.
   public var isCurrent: Bool { thread == currentThread }

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import Glibc
 internal import Synchronization
 
 extension Loop {
@@ -53,7 +52,7 @@ extension Loop {
         if isAtHome { return loop!.retire(self) }
         if let owner = owner {
           if owner.post(.retire(self)) { return }
-          sched_yield()  // The loop's thread is ending and will let go of it in a moment.
+          yieldThread()  // The loop's thread is ending and will let go of it in a moment.
         } else if take(from: Item.nobody) {
           release()
           home.store(Item.nobody, ordering: .releasing)
@@ -78,7 +77,7 @@ extension Loop {
           self.home.store(home, ordering: .releasing)
           return owner
         }
-        sched_yield()
+        yieldThread()
       }
     }
 
@@ -109,7 +108,7 @@ extension Loop {
           if isOurs { return isValid ? .granted : .invalid }
           return .elsewhere
         }
-        sched_yield()
+        yieldThread()
       }
     }
 
@@ -124,7 +123,7 @@ extension Loop {
           self.home.store(isOurs ? Item.nobody : home, ordering: .releasing)
           return
         }
-        sched_yield()
+        yieldThread()
       }
     }
 

@@ -8,6 +8,9 @@ internal import Synchronization
 @inline(__always)
 var currentThread: UInt { lull_thread() }
 
+/// Lets other threads go first, where one of them is a few instructions from done.
+func yieldThread() { sched_yield() }
+
 /// Which loop a thread has, and the moment a thread ends.
 enum ThreadLoop {
   private static let key: pthread_key_t = {
