@@ -107,7 +107,7 @@ extension Loop {
     var result = enterStay(in: mode)
     guard var stay = state.value.stay.take() else {
       rest()
-      return .finished
+      return result == .stopped ? .stopped : .finished
     }
     if result == nil { result = advance(&stay) }
     // It stays armed, and asleep to other threads, while the host waits in its inner loop.
@@ -154,11 +154,14 @@ extension Loop {
 
   // MARK: The stay of a guest
 
-  /// Enters a run for a host; none in a mode with nothing in it.
+  /// Enters a run for a host; none in a mode with nothing in it, where a stop counts all the same:
+  /// it is for the host.
   private func enterStay(in mode: ModeTable.Index) -> RunResult? {
-    guard state.value.modes[mode].exists, !isEmpty(mode) else { return .finished }
     let run = Activation(
       mode: mode, level: level.load(ordering: .relaxed) + 1, outer: state.value.mode)
+    guard state.value.modes[mode].exists, !isEmpty(mode) else {
+      return takeStop(run) ? .stopped : .finished
+    }
     state.value.stay = Stay(run: run)
     return begin(run)
   }
@@ -218,7 +221,10 @@ extension Loop {
   private func rest() {
     arm(until: .max, continuous: .max)
     sleeping.store(true, ordering: .sequentiallyConsistent)
-    if mail.isPending { wakeIfSleeping() }
+    let stop = Loop.stopBit(of: level.load(ordering: .relaxed) + 1)
+    if mail.isPending || stops.load(ordering: .sequentiallyConsistent) & stop != 0 {
+      wakeIfSleeping()
+    }
   }
 
   private func arm(until deadline: Int64, continuous: Int64) {

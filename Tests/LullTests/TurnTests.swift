@@ -73,6 +73,17 @@ import Testing
     }
   }
 
+  @Test func `are told of a stop also when there is nothing in the mode`() {
+    withVirtualLoop { loop, _ in
+      #expect(loop.turn() == .finished)
+      loop.stop()
+      #expect(loop.nextDeadline == loop.now)
+      #expect(loop.turn() == .stopped)
+      #expect(loop.nextDeadline == nil)
+      #expect(loop.turn() == .finished)
+    }
+  }
+
   @Test func `end with the pass in which the budget is used up`() {
     withVirtualLoop { loop, time in
       let count = Counter()

@@ -115,6 +115,31 @@ import Testing
     }
   }
 
+  /// Before a turn, in it and after it, with something in the loop or not.
+  @Test func `hears of every stop, at whatever moment it comes`() {
+    for round in 0..<300 * stress {
+      let found = Cell<Loop?>(nil)
+      let stopped = Counter()
+      let host = RealThread {
+        let loop = Loop.current
+        if round % 2 == 0 { loop.add(Loop.Source { _ in }) }
+        let descriptor = try! loop.pollDescriptor
+        found.value = loop
+        repeat {
+          waitUntilReadable(descriptor)
+        } while loop.turn() != .stopped
+        stopped.add()
+        while isReadable(descriptor) { loop.turn() }
+      }
+      while found.value == nil { sched_yield() }
+      var dice = Dice(seed: round)
+      dice.dawdle(200)
+      found.value?.stop()
+      host.join()
+      #expect(stopped.value == 1)
+    }
+  }
+
   @Test func `of another loop runs as that one's source`() {
     onLoopThread { loop in
       let host = Loop.makeSecond()
