@@ -145,11 +145,11 @@ import Testing
       let host = Loop.makeSecond()
       let order = Cell<[String]>([])
       let descriptor = try! loop.pollDescriptor
-      try! host.add(
-        Loop.DescriptorSource(descriptor, for: .readable) { _, _ in
-          loop.turn()
-          if order.value.count == 3 { host.stop() }
-        })
+      let turns = Loop.DescriptorSource(descriptor, for: .readable) { _, _ in
+        loop.turn()
+        if order.value.count == 3 { host.stop() }
+      }
+      try! host.add(turns)
       // Each sets off the next, on the other loop.
       loop.schedule(after: .milliseconds(1)) { _ in
         order.update { $0.append("guest") }
@@ -160,6 +160,7 @@ import Testing
       }
       #expect(host.run() == .stopped)
       #expect(order.value == ["guest", "host", "guest again"])
+      turns.invalidate()  // It holds the host, which does not end with the thread.
     }
   }
 
