@@ -9,8 +9,11 @@ import Testing
   private func expectWords(
     _ words: String, in result: ExitTest.Result?, _ location: SourceLocation = #_sourceLocation
   ) {
-    let text = String(decoding: result?.standardErrorContent ?? [], as: UTF8.self)
-    #expect(text.contains(words), "\(text)", sourceLocation: location)
+    // An optimised program traps without a word.
+    #if DEBUG
+      let text = String(decoding: result?.standardErrorContent ?? [], as: UTF8.self)
+      #expect(text.contains(words), "\(text)", sourceLocation: location)
+    #endif
   }
 
   @Test func `when a loop is run off its thread`() async {

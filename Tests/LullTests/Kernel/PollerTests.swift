@@ -72,6 +72,7 @@ import Testing
   func `tells what is ready for as long as it is`(_ backEnd: BackEnd) throws {
     let poller = backEnd.makePoller()
     let (one, two) = (Pipe(), Pipe())
+    defer { extendLifetime((one, two)) }
     #expect(poller.watchesNothing)
     for (token, pipe) in [(UInt64(7), one), (8, two)] {
       try poller.prepare(pipe.reader)
@@ -93,6 +94,7 @@ import Testing
   func `tells of hang-up and of room to write`(_ backEnd: BackEnd) throws {
     let poller = backEnd.makePoller()
     let pipe = Pipe()
+    defer { extendLifetime(pipe) }
     try poller.watch(pipe.writer, for: .writable, token: 1)
     #expect(look(poller) == [1: .writable])
     try poller.watch(pipe.writer, for: [], token: 1)
@@ -143,6 +145,7 @@ import Testing
   func `forgets a descriptor that was closed without a word`(_ backEnd: BackEnd) throws {
     let poller = backEnd.makePoller()
     let (one, two) = (Pipe(), Pipe())
+    defer { extendLifetime((one, two)) }
     let number = dup(one.reader)
     try poller.watch(two.reader, for: .readable, token: 1)
     try poller.watch(number, for: .readable, token: 2)
@@ -173,6 +176,7 @@ import Testing
   @Test(arguments: watching) func `loses none of many`(_ backEnd: BackEnd) throws {
     let poller = backEnd.makePoller()
     let pipes = (0..<300).map { _ in Pipe() }
+    defer { extendLifetime(pipes) }
     for (token, pipe) in pipes.enumerated() {
       try poller.watch(pipe.reader, for: .readable, token: UInt64(token))
       pipe.write(1)
