@@ -173,7 +173,10 @@ extension Loop {
   func wakeFromSleep(_ pass: Pass, into ready: inout [ReadyEvent]) {
     sleeping.store(false, ordering: .sequentiallyConsistent)
     record(.waitEnds)
+    state.value.descriptors.hasNews = false
     readMail()
+    // What the kernel was told of just now, and has been ready all along, is heard of now.
+    if ready.isEmpty, state.value.descriptors.hasNews { poller.wait(until: .min, into: &ready) }
     keepWanted(&ready, in: pass.run.mode)
   }
 

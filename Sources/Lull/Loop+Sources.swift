@@ -129,6 +129,7 @@ extension Loop {
     try poller.watch(entry.descriptor, for: interest, token: token)
     state.value.descriptors[slot].watched = interest
     state.value.descriptors[slot].isKnown = true
+    state.value.descriptors.hasNews = true
   }
 
   /// Leaves in `ready` what the mode has takers for, and keeps the kernel from telling us again of

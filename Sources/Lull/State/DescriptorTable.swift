@@ -23,6 +23,8 @@ struct DescriptorTable: ~Copyable {
     var isNarrowed = false
   }
 
+  /// Whether the kernel has been told of anything since this was last set to false.
+  var hasNews = false
   private var entries: [Entry?] = []
   private var slotOf: [CInt: Slot] = [:]
   private var free: [Slot] = []

@@ -18,7 +18,8 @@ package enum BackEnd: String, CaseIterable, Sendable {
     guard !wish.isEmpty else { return nil }
     guard let backEnd = BackEnd(rawValue: wish) else {
       let known = allCases.map(\.rawValue).joined(separator: ", ")
-      preconditionFailure("LULL_BACK_END is \"\(wish)\"; what there is: \(known)")
+      // Said in an optimised program too: its user, not its author, has to read it.
+      fatalError("LULL_BACK_END is \"\(wish)\"; what there is: \(known)")
     }
     return backEnd
   }()

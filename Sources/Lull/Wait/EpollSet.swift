@@ -16,20 +16,22 @@ final class EpollSet: DescriptorSet {
   init(eventfd: CInt) throws(SystemError) {
     own = try OwnedDescriptor("epoll_create1") { epoll_create1(Int32(EPOLL_CLOEXEC)) }
     self.eventfd = eventfd
-    try add(eventfd, OwnToken.wake)
+    try EpollSet.add(eventfd, OwnToken.wake, to: own.number)
   }
 
-  /// Edge-triggered and never read: each write is one event, and the read is saved.
-  private func add(_ own: CInt, _ token: UInt64) throws(SystemError) {
-    try control(EPOLL_CTL_ADD, own, EPOLLIN.rawValue | EPOLLET.rawValue, token)
+  /// Edge-triggered and never read: each event is one report, and the read is saved.
+  private static func add(
+    _ descriptor: CInt, _ token: UInt64, to epoll: CInt
+  ) throws(SystemError) {
+    try control(epoll, EPOLL_CTL_ADD, descriptor, EPOLLIN.rawValue | EPOLLET.rawValue, token)
   }
 
   func renew() throws(SystemError) {
     let fresh = try OwnedDescriptor("epoll_create1") { epoll_create1(Int32(EPOLL_CLOEXEC)) }
-    // Under the same number: other threads may be using it.
+    try EpollSet.add(eventfd, OwnToken.wake, to: fresh.number)
+    if let timer { try EpollSet.add(timer.number, OwnToken.clock, to: fresh.number) }
+    // Complete, and under the same number: other threads may be using it.
     try checked("dup3") { dup3(fresh.number, own.number, Int32(EPOLL_CLOEXEC)) }
-    try add(eventfd, OwnToken.wake)
-    if let timer { try add(timer.number, OwnToken.clock) }
   }
 
   var epoll: CInt { own.number }
@@ -70,7 +72,7 @@ final class EpollSet: DescriptorSet {
     if timer == nil {
       // epoll_pwait2 cannot wait on that clock.
       let made = try KernelTimer(CLOCK_BOOTTIME)
-      try add(made.number, OwnToken.clock)
+      try EpollSet.add(made.number, OwnToken.clock, to: own.number)
       timer = made
     }
     try timer?.set(deadline)

@@ -61,8 +61,9 @@ final class KernelPoller: Poller, @unchecked Sendable {  // loop's thread, but f
     if isForked || eventfd.load(ordering: .acquiring) < 0 {
       // The loop's thread will open a set too: here is the last chance to say that it cannot.
       let eventfd = try makeEventfd()
-      defer { extendLifetime(eventfd) }
-      return try makeSet(eventfd.number).probe(descriptor)
+      let trial = try makeSet(eventfd.number)
+      defer { extendLifetime((eventfd, trial)) }
+      return try trial.probe(descriptor)
     }
     let epoll = epoll.load(ordering: .acquiring)
     if epoll < 0 { return try PollSet.probe(descriptor) }
@@ -126,17 +127,13 @@ final class KernelPoller: Poller, @unchecked Sendable {  // loop's thread, but f
   }
 
   private func makeSet(_ eventfd: CInt) throws(SystemError) -> any DescriptorSet {
-    switch backEnd {
-    case .epoll: return try EpollSet(eventfd: eventfd)
-    case .poll: return PollSet(eventfd: eventfd)
-    case .futex, nil:
-      do {
-        return try EpollSet(eventfd: eventfd)
-      } catch {
-        // Without room for an epoll there will be room later; without epoll there is poll(2).
-        guard error.kind != .exhausted else { throw error }
-        return PollSet(eventfd: eventfd)
-      }
+    if backEnd == .poll { return PollSet(eventfd: eventfd) }
+    do {
+      return try EpollSet(eventfd: eventfd)
+    } catch {
+      // Without room for an epoll there will be room later; without epoll there is poll(2).
+      guard backEnd == nil, error.kind != .exhausted else { throw error }
+      return PollSet(eventfd: eventfd)
     }
   }
 
@@ -189,7 +186,11 @@ final class KernelPoller: Poller, @unchecked Sendable {  // loop's thread, but f
     let descriptor = eventfd.load(ordering: .acquiring)
     if descriptor >= 0 {
       let saved = errno  // We may be in a signal handler.
-      eventfd_write(descriptor, 1)
+      // It may be full, and is readable then.
+      precondition(
+        eventfd_write(descriptor, 1) == 0 || errno == EAGAIN,
+        "the loop can be woken no more, for its eventfd was closed: "
+          + "close only descriptors that are yours")
       errno = saved
     } else {
       word.store(1, ordering: .sequentiallyConsistent)

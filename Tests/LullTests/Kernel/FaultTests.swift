@@ -8,8 +8,7 @@ import Testing
 
 @Suite struct `A process that is stopped and goes on` {
   /// What a child with a running loop tells its parent by its exit code.
-  private static func serve(_ reader: CInt, _ writer: CInt) -> CInt {
-    let loop = Loop.current
+  private static func serve(_ socket: CInt, on loop: Loop) -> CInt {
     let code = Cell<CInt>(0)
     let interval = Duration.milliseconds(2)
     let served = Cell(Loop.Instant.distantPast)
@@ -24,11 +23,9 @@ import Testing
       served.value = timer.nextFire
     }
     let continuous = loop.schedule(every: .milliseconds(3), base: .continuous) { _ in }
-    let wakes = Counter()
-    loop.observe(.afterWaiting) { _, _ in wakes.add() }
-    expectWatched(loop, reader) { source, _ in
-      let count = readBytes(reader, 100)
-      if count > 0 { writeBytes(writer, count) }
+    expectWatched(loop, socket) { source, _ in
+      let count = readBytes(socket, 100)
+      if count > 0 { writeBytes(socket, count) }
       if count == 0 { loop.stop() }
     }
     if loop.run() != .stopped { code.value = 3 }
@@ -36,52 +33,41 @@ import Testing
     return fires.value == 0 ? 4 : code.value
   }
 
-  /// What the child will do is done here first, for some milliseconds. Swift's runtime makes
-  /// metadata when it is first used: a fork while another thread is at it leaves the child waiting
-  /// for that thread, which it does not have.
-  private static func rehearse() {
-    let (near, far) = Channel.socketPair.make()
-    let closer = RealThread {
-      let end = Loop.Instant.now.advanced(by: .milliseconds(20))
-      while Loop.Instant.now < end { sched_yield() }
-      close(near)
-    }
-    onLoopThread { _ in _ = serve(far, far) }
-    closer.join()
-    close(far)
-  }
-
   @Test func `serves what came meanwhile, and catches up by one firing`() async {
     await #expect(processExitsWith: .success) {
-      Self.rehearse()
-      let (near, far) = Channel.socketPair.make()
-      let child = test_fork()
-      if child == 0 {
-        close(near)
-        onLoopThread { _ in test_exit(Self.serve(far, far)) }
-      }
-      close(far)
-      for round in 0..<20 * stress {
-        test_halt(child)
-        writeBytes(near, 3)
-        // Some dates of its timers pass.
-        let end = Loop.Instant.now.advanced(by: .milliseconds(round % 3 * 5))
-        while Loop.Instant.now < end { sched_yield() }
-        precondition(readBytes(near, 1) == -1, "it ran while it was stopped")
-        test_resume(child)
-        var left = 3
-        while left > 0 {
-          var ready = pollfd(fd: near, events: Int16(POLLIN), revents: 0)
-          precondition(unsafe poll(&ready, 1, 30_000) == 1, "it hangs after \(round)")
-          let count = readBytes(near, left)
-          precondition(count > 0, "it died")
-          left -= count
+      // The sanitizers allow a child no thread but the one that forked.
+      onLoopThread { loop in
+        let (near, far) = Channel.socketPair.make()
+        let child = test_fork()
+        if child == 0 {
+          close(near)
+          test_exit(Self.serve(far, on: loop))
         }
+        close(far)
+        for round in 0..<20 * stress { stopAndGoOn(child, near, round) }
+        close(near)
+        let code = test_wait_for(child)
+        precondition(code == 0, "the child says \(code)")
       }
-      close(near)
-      let code = test_wait_for(child)
-      precondition(code == 0, "the child says \(code)")
     }
+  }
+}
+
+private func stopAndGoOn(_ child: pid_t, _ socket: CInt, _ round: Int) {
+  test_halt(child)
+  writeBytes(socket, 3)
+  // Some dates of its timers pass.
+  let end = Loop.Instant.now.advanced(by: .milliseconds(round % 3 * 5))
+  while Loop.Instant.now < end { sched_yield() }
+  precondition(readBytes(socket, 1) == -1, "it ran while it was stopped")
+  test_resume(child)
+  var left = 3
+  while left > 0 {
+    var ready = pollfd(fd: socket, events: Int16(POLLIN), revents: 0)
+    precondition(unsafe poll(&ready, 1, 30_000) == 1, "it hangs after \(round)")
+    let count = readBytes(socket, left)
+    precondition(count > 0, "it died")
+    left -= count
   }
 }
 
