@@ -63,13 +63,21 @@ extension Loop {
   }
 
   private func addItem(_ item: Item, to mode: Mode) {
+    guard isCurrent else { return addFromElsewhere(item, to: mode) }
+    readMail()
+    guard !state.value.isOver, claim(item) else { return }
+    // Only descriptor sources can be refused, and come another way.
+    try? admit(item, to: mode)
+    wakeIfSleeping()
+  }
+
+  private func addFromElsewhere(_ item: Item, to mode: Mode) {
     // The loop's thread does not end before we have let go: the next thread could have its word,
     // and take for its own an item that we are about to take back.
-    let isArrival = !isCurrent
-    if isArrival { arrivals.wrappingAdd(1, ordering: .sequentiallyConsistent) }
-    defer { if isArrival { arrivals.wrappingSubtract(1, ordering: .sequentiallyConsistent) } }
+    arrivals.wrappingAdd(1, ordering: .sequentiallyConsistent)
+    defer { arrivals.wrappingSubtract(1, ordering: .sequentiallyConsistent) }
     guard !hasEnded.load(ordering: .sequentiallyConsistent), claim(item) else { return }
-    guard submit(.add(item, mode)) else { return item.unclaim(from: self) }
+    if !post(.add(item, mode)) { item.unclaim(from: self) }
   }
 
   /// Takes an item for this loop; false if it is invalid, or nothing can be added any more.
@@ -92,7 +100,11 @@ extension Loop {
   /// > Threads: any. From the loop's own thread no callout comes after this; from others the loop
   /// > is told.
   public func remove(_ item: Item, from mode: Mode) {
-    submit(.remove(item, mode))
+    guard isCurrent else { return _ = post(.remove(item, mode)) }
+    readMail()
+    guard !state.value.isOver else { return }
+    dismiss(item, from: mode)
+    wakeIfSleeping()
   }
 
   // MARK: Questions
@@ -116,7 +128,9 @@ extension Loop {
   public var modes: Set<Mode> {
     preconditionOnLoop()
     readMail()
-    return Set(state.value.modes.entries.filter(\.exists).map(\.mode))
+    return Set(
+      (0..<state.value.modes.count).lazy.filter { self.state.value.modes[$0].exists }
+        .map { self.state.value.modes[$0].mode })
   }
 
   /// When the next timer of `mode` is due, one that is firing included; nil without timers.
@@ -129,15 +143,19 @@ extension Loop {
     readMail()
     guard let index = state.value.modes.existing(mode) else { return nil }
     // One that is firing may have been given to another loop by its handler.
-    var candidates = state.value.firing.filter {
+    var candidates = (0..<state.value.firing.count).map { state.value.firing[$0] }.filter {
       $0.isValid && $0.isAtHome && $0.loop === self
         && state.value.modes.contains(index, in: $0.membership.modes)
     }
-    for queue in timerQueues(of: index) {
-      guard let slot = state.value.timers.first(of: queue),
-        case .timer(let timer)? = state.value.items[slot]?.kind
-      else { continue }
-      candidates.append(timer)
+    for place in 0..<timerQueueCount(of: index) {
+      var firsts: [TimerQueues.Due] = []
+      let queue = state.value.modes[index].timerQueues[place]
+      state.value.timers.collectFirst(from: queue, into: &firsts)
+      for entry in firsts {
+        if case .timer(let timer)? = state.value.items[entry.slot]?.kind {
+          candidates.append(timer)
+        }
+      }
     }
     let first = candidates.filter { $0.base == .suspending }.min {
       ($0.deadline.load(ordering: .relaxed), $0.membership.sequence)
@@ -235,7 +253,11 @@ extension Loop {
     guard item.isAtHome, item.loop === self else { return }
     if item.slot >= 0 {
       item.membership.commonSince = 0
-      for index in state.value.modes.modes(of: item.membership.modes) { leave(item, index) }
+      if let index = state.value.modes.onlyMode(of: item.membership.modes) {
+        leave(item, index)
+      } else {
+        for index in state.value.modes.modes(of: item.membership.modes) { leave(item, index) }
+      }
       releaseIfUnused(item)
     } else {
       item.unclaim(from: self)
@@ -255,7 +277,7 @@ extension Loop {
     guard mode != .common else { return }
     let index = state.value.modes.index(of: mode)
     guard !state.value.modes[index].isCommon else { return }
-    state.value.modes[index].isCommon = true
+    state.value.modes.makeCommon(index)
     // In the order they became common, sources and the rest together.
     let items = state.value.items.all.map { ($0.membership.commonSince, $0) }
     let sources = state.value.seats.values.map { ($0.membership.commonSince, $0.source as Item) }
@@ -303,35 +325,42 @@ extension Loop {
   private func requeue(_ timer: Timer) {
     guard !timer.isFiring else { return }
     state.value.timers.remove(timer.slot)
-    if timer.membership.modes != 0 { queue(timer) }
+    queue(timer)
   }
 
   func queue(_ timer: Timer) {
     guard timer.membership.modes != 0 else { return }
     state.value.timers.insert(
       timer.slot, deadline: timer.deadline.load(ordering: .relaxed),
-      sequence: timer.membership.sequence, tolerance: timer.tolerance.wholeNanoseconds,
+      tolerance: timer.toleranceNanoseconds.load(ordering: .relaxed),
       into: TimerQueues.Key(modes: timer.membership.modes, base: timer.base))
   }
 
   /// A timer has a new date.
   func rearm(_ timer: Timer) {
-    guard timer.isAtHome, timer.loop === self, timer.slot >= 0 else { return }
+    guard timer.isAtHome, timer.loop === self, timer.slot >= 0, !timer.isFiring else { return }
+    if timer.toleranceNanoseconds.load(ordering: .relaxed) == 0,
+      state.value.timers.putOff(timer.slot, to: timer.deadline.load(ordering: .relaxed))
+    {
+      return
+    }
     requeue(timer)
   }
 
-  /// The queues a mode serves. The list grows as queues come into being.
-  func timerQueues(of mode: ModeTable.Index) -> [Int32] {
-    let known = state.value.modes[mode].knownQueues
-    if known < state.value.timers.queueCount {
-      for queue in known..<state.value.timers.queueCount {
-        let key = state.value.timers.key(of: Int32(queue))
-        if state.value.modes.contains(mode, in: key.modes) {
-          state.value.modes[mode].timerQueues.append(Int32(queue))
-        }
+  /// How many queues a mode serves. The list grows as queues come into being.
+  @inline(__always)
+  func timerQueueCount(of mode: ModeTable.Index) -> Int {
+    if state.value.modes[mode].knownQueues < state.value.timers.queueCount { findQueues(of: mode) }
+    return state.value.modes[mode].timerQueues.count
+  }
+
+  private func findQueues(of mode: ModeTable.Index) {
+    for queue in state.value.modes[mode].knownQueues..<state.value.timers.queueCount {
+      let key = state.value.timers.key(of: Int32(queue))
+      if state.value.modes.contains(mode, in: key.modes) {
+        state.value.modes[mode].timerQueues.append(Int32(queue))
       }
-      state.value.modes[mode].knownQueues = state.value.timers.queueCount
     }
-    return state.value.modes[mode].timerQueues
+    state.value.modes[mode].knownQueues = state.value.timers.queueCount
   }
 }

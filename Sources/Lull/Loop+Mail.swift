@@ -15,17 +15,25 @@ extension Loop {
   ///
   /// > Threads: any. Wakes a sleeping loop, once a burst.
   public func perform(in mode: Mode = .default, _ body: sending @escaping () -> Void) {
-    submit(.perform(Block(modes: .one(mode), body: body)))
+    submit(Block(modes: .one(mode), body: body))
   }
 
   /// Runs `body` once, in whichever of several modes runs first.
   /// See ``perform(in:_:)-(Loop.Mode,_)``.
   public func perform(in modes: [Mode], _ body: sending @escaping () -> Void) {
     precondition(!modes.isEmpty, "a block without modes would never run; name at least one")
-    submit(.perform(Block(modes: .several(modes), body: body)))
+    submit(Block(modes: .several(modes), body: body))
   }
 
   // MARK: Posting
+
+  @inline(__always)
+  private func submit(_ block: consuming Block) {
+    guard isCurrent, !hasMail else { return _ = post(.perform(block)) }
+    guard !state.value.isOver else { return }
+    enqueue(block)
+    wakeIfSleeping()
+  }
 
   /// Does what is asked, now on the loop's thread, else by mail; false if the loop's thread has
   /// ended.
@@ -47,7 +55,8 @@ extension Loop {
   }
 
   /// Leaves something for the loop's thread, and wakes it.
-  func post(_ mail: Mail) -> Bool {
+  @discardableResult
+  func post(_ mail: consuming Mail) -> Bool {
     switch self.mail.post(mail) {
     case .first:
       wakeIfSleeping()
@@ -70,10 +79,11 @@ extension Loop {
 
   private func readAll() {
     if state.value.inbox.isEmpty { state.value.inbox.refill(from: mail) }
-    while let letter = state.value.inbox.next() { handle(letter) }
+    // Asked each time: a letter may run the loop, which reads on.
+    while !state.value.inbox.isEmpty { handle(state.value.inbox.next()) }
   }
 
-  private func handle(_ mail: Mail) {
+  private func handle(_ mail: consuming Mail) {
     switch mail {
     case .perform(let block): enqueue(block)
     case .signal(let seat, let sequence): state.value.signals.append(seat, sequence)
@@ -92,18 +102,14 @@ extension Loop {
     }
   }
 
-  private func enqueue(_ block: Block) {
+  /// A block brings its mode into being, as in CFRunLoop.
+  @inline(__always)
+  private func enqueue(_ block: consuming Block) {
     switch block.modes {
-    case .one(let mode): create(mode)
-    case .several(let modes): for mode in modes { create(mode) }
+    case .one(let mode): state.value.modes.create(mode)
+    case .several(let modes): for mode in modes { state.value.modes.create(mode) }
     }
     state.value.blocks.append(block)
-  }
-
-  /// A block brings its mode into being, as in CFRunLoop.
-  private func create(_ mode: Mode) {
-    let index = state.value.modes.index(of: mode)
-    state.value.modes.create(index)
   }
 
   // MARK: The end
@@ -122,7 +128,8 @@ extension Loop {
     }
     for item in state.value.items.all { abandon(item) }
     idle.die()
-    for letter in mail.close() { refuse(letter) }
+    var late = mail.close()
+    while !late.isEmpty { refuse(late.removeFirst()) }
     // Whoever got in before the end takes back what it brought. In a child made by fork there is
     // nobody who could.
     while isOfThisProcess, arrivals.load(ordering: .sequentiallyConsistent) > 0 { yieldThread() }

@@ -88,19 +88,12 @@ extension Loop {
     readMail()
     guard !state.value.blocks.isEmpty else { return }
     let name = state.value.modes[mode].mode
-    var rest: [Block] = []
-    var waiting = state.value.blocks.detach()
-    waiting.reverse()
+    var step = state.value.blocks.beginStep(in: name, isCommon: state.value.modes[mode].isCommon)
     // Each is let go as soon as it ran, with all that it holds.
-    while let block = waiting.popLast() {
-      // Asked each time: an earlier block may have made the mode common.
-      if block.runs(in: name, isCommon: state.value.modes[mode].isCommon) {
-        call(.block) { block.body() }
-      } else {
-        rest.append(block)
-      }
+    while let block = step.next(in: name, isCommon: state.value.modes[mode].isCommon) {
+      call(.block) { block.body() }
     }
-    state.value.blocks.reattach(rest)
+    state.value.blocks.endStep(step)
   }
 
   // MARK: Signalled sources

@@ -51,7 +51,10 @@ extension Loop {
 
   /// Fires the timers of the mode that are due now, each once, in the order of their dates.
   func fireTimers(in mode: ModeTable.Index) {
-    for entry in dueTimers(in: mode) {
+    var due: [DueTimer] = []
+    collectDueTimers(in: mode, into: &due)
+    guard !due.isEmpty else { return }
+    for entry in due {
       let timer = entry.timer
       // An earlier callout may have given it to another loop, put it off, or taken it out of the
       // mode; taken out and added again, it is due as before.
@@ -62,6 +65,8 @@ extension Loop {
       idle.serves(timer, due: entry.deadline, at: idle.hasWork ? poller.now : entry.now)
       fire(timer)
     }
+    due.removeAll(keepingCapacity: true)
+    swap(&due, &state.value.spareDue)
   }
 
   private func isStillDue(_ timer: Timer, _ now: Int64) -> Bool {
@@ -76,7 +81,7 @@ extension Loop {
     timer.isFiring = true
     state.value.firing.append(timer)
     call(.timer(timer)) { handler(timer) }
-    state.value.firing.removeLast()
+    _ = state.value.firing.removeLast()
     if timer.intervalNanoseconds == 0 { timer.invalidate() }
     guard timer.isValid else { return }
     // A later date set meanwhile is honoured; otherwise the grid goes on.
@@ -100,22 +105,12 @@ extension Loop {
     }
   }
 
-  private struct DueTimer {
-    /// Itself, since its slot may be another's by the time of its turn.
-    let timer: Timer
-    let sequence: UInt64
-    /// When it was due, on the loop's own clock.
-    let deadline: Int64
-    /// When it was found due, on the loop's own clock.
-    let now: Int64
-  }
-
-  private func dueTimers(in mode: ModeTable.Index) -> [DueTimer] {
-    var due: [DueTimer] = []
-    var found: [TimerQueues.Due] = []
+  private func collectDueTimers(in mode: ModeTable.Index, into due: inout [DueTimer]) {
     var suspending: Int64?
     var ahead: Int64?
-    for queue in timerQueues(of: mode) where state.value.timers.firstDeadline(of: queue) != nil {
+    for place in 0..<timerQueueCount(of: mode) {
+      let queue = state.value.modes[mode].timerQueues[place]
+      guard let first = state.value.timers.firstDeadline(of: queue) else { continue }
       // How far the timer's clock is ahead of the loop's: by all suspends of this boot, or not.
       let now = suspending ?? poller.now
       suspending = now
@@ -124,21 +119,26 @@ extension Loop {
         ahead = ahead ?? suspended()
         offset = ahead!
       }
+      guard first <= now + offset else { continue }
+      if due.isEmpty { swap(&due, &state.value.spareDue) }
+      var found: [TimerQueues.Due] = []
+      swap(&found, &state.value.spareFound)
       state.value.timers.collectDue(at: now + offset, from: queue, into: &found)
       for entry in found {
         guard case .timer(let timer)? = state.value.items[entry.slot]?.kind else { continue }
         due.append(
           DueTimer(
-            timer: timer, sequence: entry.sequence, deadline: entry.deadline - offset, now: now))
+            timer: timer, sequence: timer.membership.sequence,
+            deadline: entry.deadline - offset, now: now))
       }
       found.removeAll(keepingCapacity: true)
+      swap(&found, &state.value.spareFound)
     }
     if due.count > 1 {
       due.sort {
         $0.deadline != $1.deadline ? $0.deadline < $1.deadline : $0.sequence < $1.sequence
       }
     }
-    return due
   }
 
   /// How far the clock that counts suspend is ahead of the other. The two cannot be read at once:
@@ -165,7 +165,8 @@ extension Loop {
   /// When the first timer of the mode is due, tolerance aside: idle work must not run into it.
   func earliestDeadline(in mode: ModeTable.Index) -> Int64 {
     var earliest = Int64.max
-    for queue in timerQueues(of: mode) {
+    for place in 0..<timerQueueCount(of: mode) {
+      let queue = state.value.modes[mode].timerQueues[place]
       guard let deadline = state.value.timers.firstDeadline(of: queue) else { continue }
       let isSuspending = state.value.timers.key(of: queue).base == .suspending
       earliest = min(
@@ -177,7 +178,9 @@ extension Loop {
 
   private func nextWake(in mode: ModeTable.Index, on base: TimeBase) -> Int64 {
     var earliest = Int64.max
-    for queue in timerQueues(of: mode) where state.value.timers.key(of: queue).base == base {
+    for place in 0..<timerQueueCount(of: mode) {
+      let queue = state.value.modes[mode].timerQueues[place]
+      guard state.value.timers.key(of: queue).base == base else { continue }
       if let wake = state.value.timers.latestWake(of: queue) { earliest = min(earliest, wake) }
     }
     return earliest

@@ -63,7 +63,7 @@ public final class Loop: @unchecked Sendable {  // `state` belongs to `thread`, 
     let modes: [Mode] = isMain ? [.default, .modalPanel, .eventTracking] : [.default]
     for mode in modes {
       let index = state.value.modes.index(of: mode)
-      state.value.modes[index].isCommon = true
+      state.value.modes.makeCommon(index)
       state.value.modes.create(index)
     }
   }

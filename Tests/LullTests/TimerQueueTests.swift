@@ -19,11 +19,11 @@ import Testing
     var queues = TimerQueues()
     #expect(queues.queueCount == 0)
     queues.remove(5)
-    queues.insert(5, deadline: 10, sequence: 1, tolerance: 0, into: key)
+    queues.insert(5, deadline: 10, tolerance: 0, into: key)
     queues.remove(5)
     queues.remove(5)
     #expect(queues.queueCount == 1)
-    #expect(queues.first(of: 0) == nil)
+    #expect(firsts(of: 0, in: &queues) == [])
     #expect(queues.firstDeadline(of: 0) == nil)
     #expect(queues.latestWake(of: 0) == nil)
   }
@@ -36,51 +36,84 @@ import Testing
     ]
     for (slot, key) in keys.enumerated() {
       queues.insert(
-        Int32(slot), deadline: Int64(10 - slot), sequence: UInt64(slot), tolerance: 0, into: key)
+        Int32(slot), deadline: Int64(10 - slot), tolerance: 0, into: key)
     }
     #expect(queues.queueCount == 3)
-    #expect((0..<3).map { queues.first(of: $0) } == [3, 1, 2])
+    #expect((0..<3).map { firsts(of: $0, in: &queues) } == [[3], [1], [2]])
   }
 
-  @Test(arguments: [1, 2, 3] as [UInt64])
-  func `agree with a sorted list, whatever is put in and taken out`(seed: UInt64) {
+  private struct Timer {
+    var deadline: Int64
+    let tolerance: Int64
+  }
+
+  /// Dates from the next nanosecond to the next century, a few of them equal.
+  private func date(after now: Int64, _ random: inout Seeded) -> Int64 {
+    let reach = Int64(1) << Int64.random(in: 0..<62, using: &random)
+    return now + (Bool.random(using: &random) ? reach : Int64.random(in: 0...reach, using: &random))
+  }
+
+  @Test(arguments: 1...12 as ClosedRange<UInt64>)
+  func `agree with a sorted list, whatever is put in, put off and taken out`(seed: UInt64) {
     var random = Seeded(state: seed)
     var queues = TimerQueues()
-    var model: [Int32: (deadline: Int64, sequence: UInt64, tolerance: Int64)] = [:]
-    for sequence in 1...4000 as ClosedRange<UInt64> {
-      let slot = Int32.random(in: 0..<200, using: &random)
-      queues.remove(slot)
-      model[slot] = nil
-      if Int.random(in: 0..<4, using: &random) > 0 {
-        let deadline = Int64.random(in: 0..<50, using: &random)
-        let tolerance = max(0, Int64.random(in: -20..<20, using: &random))
-        queues.insert(
-          slot, deadline: deadline, sequence: sequence, tolerance: tolerance, into: key)
-        model[slot] = (deadline, sequence, tolerance)
+    var model: [Int32: Timer] = [:]
+    var now = Int64.random(in: 0..<(1 << 45), using: &random)
+    let slots = seed % 2 == 0 ? 3000 : 20 as Int32
+    for _ in 1...6000 {
+      let slot = Int32.random(in: 0..<slots, using: &random)
+      switch Int.random(in: 0..<8, using: &random) {
+      case 0:
+        queues.remove(slot)
+        model[slot] = nil
+      case 1:
+        let later = date(after: model[slot]?.deadline ?? now, &random) & (.max >> 1)
+        let isPossible =
+          model[slot].map { $0.tolerance == 0 && $0.deadline <= later } ?? false
+        #expect(queues.putOff(slot, to: later) == isPossible)
+        if isPossible { model[slot]!.deadline = later }
+      case 2:
+        now += Int64(1) << Int64.random(in: 0..<40, using: &random)
+      default:
+        queues.remove(slot)
+        let timer = Timer(
+          deadline: date(after: now, &random),
+          tolerance: max(0, Int64.random(in: -2_000_000..<1_000_000, using: &random)))
+        queues.insert(slot, deadline: timer.deadline, tolerance: timer.tolerance, into: key)
+        model[slot] = timer
       }
       guard queues.queueCount > 0 else { continue }
-      let first = model.min {
-        ($0.value.deadline, $0.value.sequence) < ($1.value.deadline, $1.value.sequence)
-      }
-      #expect(queues.first(of: 0) == first?.key)
-      #expect(queues.firstDeadline(of: 0) == first?.value.deadline)
+      let first = model.values.map(\.deadline).min()
+      #expect(queues.firstDeadline(of: 0) == first)
+      #expect(queues.latestWake(of: 0) == model.values.map { $0.deadline + $0.tolerance }.min())
       #expect(
-        queues.latestWake(of: 0) == model.values.map { $0.deadline + $0.tolerance }.min())
-      let now = Int64.random(in: 0..<50, using: &random)
+        Set(firsts(of: 0, in: &queues)) == Set(model.filter { $0.value.deadline == first }.keys))
       var due: [TimerQueues.Due] = []
       queues.collectDue(at: now, from: 0, into: &due)
-      #expect(
-        Set(due.map(\.slot)) == Set(model.filter { $0.value.deadline <= now }.map(\.key)))
+      #expect(due.map(\.slot).sorted() == model.filter { $0.value.deadline <= now }.keys.sorted())
+      for timer in due {
+        #expect(timer.deadline == model[timer.slot]?.deadline)
+        if Bool.random(using: &random) {
+          queues.remove(timer.slot)
+          model[timer.slot] = nil
+        }
+      }
     }
+  }
+
+  private func firsts(of queue: Int32, in queues: inout TimerQueues) -> [Int32] {
+    var found: [TimerQueues.Due] = []
+    queues.collectFirst(from: queue, into: &found)
+    return found.map(\.slot)
   }
 
   @Test func `with a tolerance beyond the end of time wait to the end`() {
     var queues = TimerQueues()
-    queues.insert(0, deadline: 10, sequence: 1, tolerance: .max, into: key)
+    queues.insert(0, deadline: 10, tolerance: .max, into: key)
     #expect(queues.latestWake(of: 0) == .max)
-    queues.insert(1, deadline: .max, sequence: 2, tolerance: 5, into: key)
+    queues.insert(1, deadline: .max, tolerance: 5, into: key)
     #expect(queues.latestWake(of: 0) == .max)
-    queues.insert(2, deadline: 20, sequence: 3, tolerance: 0, into: key)
+    queues.insert(2, deadline: 20, tolerance: 0, into: key)
     #expect(queues.latestWake(of: 0) == 20)
   }
 }

@@ -19,8 +19,10 @@ extension Loop {
     private static let nobody: UInt = 0
     private static let taken: UInt = 1
 
-    /// The loop behind `home`. Written only with `home` taken.
-    fileprivate(set) var loop: Loop?
+    /// The loop behind `home`. Written only with `home` taken; it lets go of its items before it
+    /// goes itself.
+    private var loopBehindHome = Unretained<Loop>(nil)
+    final var loop: Loop? { loopBehindHome.value }
     /// Its modes there. Touched on the loop's thread only.
     var membership = Membership()
     /// Its place among the loop's items, or -1.
@@ -97,7 +99,7 @@ extension Loop {
         if home == Item.nobody {
           guard take(from: Item.nobody) else { continue }
           let granted = isValid
-          if granted { self.loop = loop }
+          if granted { loopBehindHome = Unretained(loop) }
           self.home.store(granted ? loop.thread : Item.nobody, ordering: .releasing)
           return granted ? .granted : .invalid
         }
@@ -119,7 +121,7 @@ extension Loop {
         guard home & ~Item.taken == loop.thread else { return }
         if take(from: loop.thread) {
           let isOurs = self.loop === loop
-          if isOurs { self.loop = nil }
+          if isOurs { loopBehindHome = Unretained(nil) }
           self.home.store(isOurs ? Item.nobody : home, ordering: .releasing)
           return
         }

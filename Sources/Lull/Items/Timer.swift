@@ -30,7 +30,7 @@ extension Loop {
     let deadline: Atomic<Int64>
     /// The date it was given, which stays to be seen until it fires.
     let date: Atomic<Int64>
-    private let toleranceNanoseconds: Atomic<Int64>
+    let toleranceNanoseconds: Atomic<Int64>
     /// In its handler, which may give it to another loop meanwhile.
     private let firing = Atomic<Bool>(false)
     private(set) var handler: Handler?

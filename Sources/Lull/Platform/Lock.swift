@@ -26,8 +26,9 @@ package struct Lock: ~Copyable, Sendable {
     return try body()
   }
 
+  /// Where a closure is in the way; unlock in a `defer`.
   @inline(__always)
-  private borrowing func lock() {
+  borrowing func lock() {
     let swapped = word.compareExchange(
       expected: Lock.free, desired: Lock.held, ordering: .acquiring)
     if !swapped.exchanged { lockSlowly() }
@@ -50,7 +51,7 @@ package struct Lock: ~Copyable, Sendable {
   }
 
   @inline(__always)
-  private borrowing func unlock() {
+  borrowing func unlock() {
     if word.exchange(Lock.free, ordering: .releasing) == Lock.contended { futexWake(word) }
   }
 }

@@ -17,7 +17,10 @@ struct LoopState: ~Copyable {
   /// The mode of the innermost run.
   var mode: ModeTable.Index?
   /// Timers in their handlers, outermost first.
-  var firing: [Loop.Timer] = []
+  var firing = Slab<Loop.Timer>()
+  /// Empty; kept for their storage.
+  var spareDue: [DueTimer] = []
+  var spareFound: [TimerQueues.Due] = []
   /// Runs so far: whoever called out and finds it changed knows that a nested run took place.
   var runs = 0
   /// Runs and turns on the stack.
@@ -44,13 +47,25 @@ struct LoopState: ~Copyable {
   }
 }
 
+/// A timer whose turn it is in a pass.
+struct DueTimer {
+  /// Itself, since its slot may be another's by the time of its turn.
+  let timer: Loop.Timer
+  let sequence: UInt64
+  /// When it was due, on the loop's own clock.
+  let deadline: Int64
+  /// When it was found due, on the loop's own clock.
+  let now: Int64
+}
+
 /// The items of a loop, each at a slot of its own.
 struct ItemSlots: ~Copyable {
-  private var items: [Loop.Item?] = []
-  private var free: [Int32] = []
+  private var items = Slab<Loop.Item?>()
+  private var free = Slab<Int32>()
 
   mutating func insert(_ item: Loop.Item) -> Int32 {
-    if let slot = free.popLast() {
+    if !free.isEmpty {
+      let slot = free.removeLast()
       items[Int(slot)] = item
       return slot
     }
@@ -63,8 +78,9 @@ struct ItemSlots: ~Copyable {
     free.append(slot)
   }
 
+  @inline(__always)
   subscript(slot: Int32) -> Loop.Item? { items[Int(slot)] }
 
   /// All of them, in no order. O(n).
-  var all: [Loop.Item] { items.compactMap { $0 } }
+  var all: [Loop.Item] { (0..<items.count).compactMap { items[$0] } }
 }

@@ -19,27 +19,32 @@ enum Mail: @unchecked Sendable {  // handed over whole, under the queue's lock
 
 /// What other threads ask, in the order they asked.
 ///
-/// Two arrays swap, so that neither side allocates in the long run, and the loop looks at one
-/// atomic before it takes the lock.
-final class MailQueue: @unchecked Sendable {  // arrays guarded by `lock`
+/// Two rings swap, so that neither side allocates in the long run, and the loop looks at one atomic
+/// before it takes the lock.
+final class MailQueue: @unchecked Sendable {  // `box` is guarded by `lock`
+  struct Incoming: ~Copyable {
+    var letters = Ring<Mail>()
+    var isClosed = false
+  }
+
   private let lock = Lock()
-  private var incoming: [Mail] = []
-  private var isClosed = false
+  private let box = Box(Incoming())
   /// Set by the first of a batch alone: the others find company.
   private let pending = Atomic<Bool>(false)
 
   enum Delivery { case first, company, closed }
 
   /// Any thread. After `first`, wake the loop if it sleeps; others need not.
-  func post(_ mail: Mail) -> Delivery {
-    lock.withLock {
-      if isClosed { return .closed }
-      incoming.append(mail)
-      guard incoming.count == 1 else { return .company }
-      // Under the lock, lest a second poster be back before the first has said so.
-      pending.store(true, ordering: .sequentiallyConsistent)
-      return .first
-    }
+  @inline(__always)
+  func post(_ mail: consuming Mail) -> Delivery {
+    lock.lock()
+    defer { lock.unlock() }
+    if box.value.isClosed { return .closed }
+    let isFirst = box.value.letters.isEmpty
+    box.value.letters.append(mail)
+    // Under the lock, lest a second poster be back before the first has said so.
+    if isFirst { pending.store(true, ordering: .sequentiallyConsistent) }
+    return isFirst ? .first : .company
   }
 
   /// Whether there may be something. Never false with mail whose poster has returned.
@@ -47,39 +52,38 @@ final class MailQueue: @unchecked Sendable {  // arrays guarded by `lock`
   var isPending: Bool { pending.load(ordering: .sequentiallyConsistent) }
 
   /// Exchanges all there is for the empty storage of `letters`.
-  func take(into letters: inout [Mail]) {
+  func take(into letters: inout Ring<Mail>) {
     lock.withLock {
       pending.store(false, ordering: .sequentiallyConsistent)
-      swap(&incoming, &letters)
+      swap(&box.value.letters, &letters)
     }
   }
 
   /// Nothing is taken from now on; what waited is handed out.
-  func close() -> [Mail] {
+  func close() -> Ring<Mail> {
+    var rest = Ring<Mail>()
     lock.withLock {
-      isClosed = true
-      var rest: [Mail] = []
-      swap(&incoming, &rest)
-      return rest
+      box.value.isClosed = true
+      swap(&box.value.letters, &rest)
     }
+    return rest
   }
 }
 
 /// The batch of mail that a loop is reading. A letter may run the loop, which then reads on where
 /// the reader outside is: things happen in the order they were asked for.
 struct Inbox: ~Copyable {
-  /// The last is the next.
-  private var letters: [Mail] = []
+  private var letters = Ring<Mail>()
 
   @inline(__always)
   var isEmpty: Bool { letters.isEmpty }
 
-  mutating func next() -> Mail? { letters.popLast() }
+  @inline(__always)
+  mutating func next() -> Mail { letters.removeFirst() }
 
   /// Begins the next batch.
   mutating func refill(from queue: MailQueue) {
     assert(letters.isEmpty, "a batch is read to its end before the next")
     queue.take(into: &letters)
-    letters.reverse()
   }
 }

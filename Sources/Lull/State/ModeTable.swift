@@ -12,31 +12,39 @@ package struct ModeTable: ~Copyable {
   /// An interned set of modes; 0 is the empty one.
   package typealias SetID = Int32
 
-  private(set) var entries: [Entry] = []
+  private var entries = Slab<Entry>()
   /// By the mode's own number; -1 where this loop has none.
-  private var indexOf: [Int32] = []
-  private var sets: [ModeSet] = [ModeSet()]
+  private var indexOf = Slab<Int32>()
+  private var sets = Slab<ModeSet>()
   private var idOf: [ModeSet: SetID] = [ModeSet(): 0]
+  /// The common modes, in the order of first use.
+  private(set) var common: [Index] = []
+
+  package init() { sets.append(ModeSet()) }
 
   struct Entry {
     let mode: Loop.Mode
     /// Whether it has come into being: something was added to it, or a block queued for it.
     var exists = false
-    var isCommon = false
+    fileprivate(set) var isCommon = false
     /// Sources, descriptor sources and timers in it: what keeps a run of it going.
     var items = 0
     /// In calling order.
     var observers: [Loop.Observer] = []
     /// All that its observers look at, so that a notification nobody wants costs a bit test.
     var observed: Loop.Activities = []
+    /// The set of this mode alone; 0 while nobody has needed it.
+    fileprivate var alone: SetID = 0
     /// The timer queues it serves, among the first `knownQueues` there are.
     var timerQueues: [Int32] = []
     var knownQueues = 0
   }
 
   /// The place of `mode`, made if it has none; a new place does not bring the mode into being.
-  mutating func index(of mode: Loop.Mode) -> Index {
-    if let index = existing(mode) { return index }
+  @inline(__always)
+  mutating func index(of mode: Loop.Mode) -> Index { existing(mode) ?? addEntry(for: mode) }
+
+  private mutating func addEntry(for mode: Loop.Mode) -> Index {
     while indexOf.count <= Int(mode.id) { indexOf.append(-1) }
     indexOf[Int(mode.id)] = Int32(entries.count)
     entries.append(Entry(mode: mode))
@@ -44,20 +52,30 @@ package struct ModeTable: ~Copyable {
   }
 
   /// The place of `mode`, or nil when this loop has never heard of it.
+  @inline(__always)
   func existing(_ mode: Loop.Mode) -> Index? {
     guard mode.id < indexOf.count, indexOf[Int(mode.id)] >= 0 else { return nil }
     return Int(indexOf[Int(mode.id)])
   }
 
-  /// Read in place: an entry holds arrays, and a copy would retain them all.
+  var count: Int { entries.count }
+
   subscript(index: Index) -> Entry {
-    _read { yield entries[index] }
-    _modify { yield &entries[index] }
+    @inline(__always) _read { yield entries[index] }
+    @inline(__always) _modify { yield &entries[index] }
   }
 
+  @inline(__always)
   mutating func create(_ index: Index) { entries[index].exists = true }
 
-  var common: [Index] { entries.indices.filter { entries[$0].isCommon } }
+  @inline(__always)
+  mutating func create(_ mode: Loop.Mode) { create(index(of: mode)) }
+
+  mutating func makeCommon(_ index: Index) {
+    guard !entries[index].isCommon else { return }
+    entries[index].isCommon = true
+    common = (0..<entries.count).filter { entries[$0].isCommon }
+  }
 
   // MARK: Sets
 
@@ -67,13 +85,22 @@ package struct ModeTable: ~Copyable {
   /// The modes of a set, ascending.
   func modes(of set: SetID) -> [Index] { sets[Int(set)].members }
 
+  /// The only mode of a set; nil if it has none, or several.
+  @inline(__always)
+  func onlyMode(of set: SetID) -> Index? { sets[Int(set)].only }
+
   mutating func adding(_ mode: Index, to set: SetID) -> SetID {
+    // Most items are in one mode.
+    if set == 0, entries[mode].alone > 0 { return entries[mode].alone }
     var changed = sets[Int(set)]
     changed.insert(mode)
-    return intern(changed)
+    let id = intern(changed)
+    if set == 0 { entries[mode].alone = id }
+    return id
   }
 
   mutating func removing(_ mode: Index, from set: SetID) -> SetID {
+    if sets[Int(set)].only == mode { return 0 }
     var changed = sets[Int(set)]
     changed.remove(mode)
     return intern(changed)
@@ -121,6 +148,12 @@ package struct ModeSet: Hashable {
       // Equal sets have equal words: no zeros may trail.
       while rest.last == 0 { rest.removeLast() }
     }
+  }
+
+  /// Its member, if it is the only one and among the first 64.
+  @inline(__always)
+  var only: Int? {
+    rest.isEmpty && first.nonzeroBitCount == 1 ? first.trailingZeroBitCount : nil
   }
 
   package var members: [Int] {

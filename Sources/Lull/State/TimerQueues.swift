@@ -3,13 +3,15 @@
 /// When timers are due: one queue per set of modes and clock, so that a timer in five modes is
 /// queued once and a run looks only at the queues its mode takes part in.
 ///
-/// A queue is a four-way heap of plain entries; a timer is known by its slot, and its place in a
-/// heap is kept beside, so that re-arming and cancelling take O(log *n*).
+/// A timer is known by its slot. What it is due for stands there; the entries in the queues follow
+/// lazily. One whose timer was taken out, or has an earlier date now, is dropped when it is met;
+/// one that was put off is moved on when it is met. So cancelling and putting off touch nothing
+/// but the slot.
 package struct TimerQueues: ~Copyable {
   package typealias Slot = Int32
 
   /// A queue's name: the modes that serve it, and its clock.
-  package struct Key: Hashable {
+  package struct Key: Equatable {
     let modes: ModeTable.SetID
     let base: Loop.TimeBase
 
@@ -19,164 +21,274 @@ package struct TimerQueues: ~Copyable {
     }
   }
 
-  private struct Entry {
-    let deadline: Int64
-    let sequence: UInt64
-    let slot: Slot
+  /// What is true of a timer, whatever entries say.
+  struct Place {
+    var deadline: Int64 = 0
+    /// How much later it may fire.
+    var tolerance: Int64 = 0
+    /// Which arming its entry is of.
+    var arming: UInt32 = 0
+    var queue: Int32 = -1
 
     @inline(__always)
-    func precedes(_ other: Entry) -> Bool {
-      deadline != other.deadline ? deadline < other.deadline : sequence < other.sequence
-    }
+    func owns(_ entry: TimerEntry) -> Bool { arming == entry.arming && queue >= 0 }
   }
 
-  private struct Place {
-    var queue: Int32 = -1
-    var position: Int32 = -1
-    /// How much later than its deadline the timer may fire.
-    var tolerance: Int64 = 0
-  }
-
-  private struct Queue {
-    let key: Key
-    var heap: [Entry] = []
-    /// Timers with a tolerance: while there are none, the first entry alone decides the wait.
-    var tolerant = 0
-  }
-
-  private var queues: [Queue] = []
-  private var queueOf: [Key: Int32] = [:]
-  private var places: [Place] = []
+  private var queues = Slab<Queue>()
+  /// By the number of the mode set, one for each clock; -1 where there is none.
+  private var indexOf = Slab<(suspending: Int32, continuous: Int32)>()
+  private var places = Slab<Place>()
 
   package init() {}
 
   /// Puts a timer into the queue of `key`; it must be in none.
   package mutating func insert(
-    _ slot: Slot, deadline: Int64, sequence: UInt64, tolerance: Int64, into key: Key
+    _ slot: Slot, deadline: Int64, tolerance: Int64, into key: Key
   ) {
     while places.count <= Int(slot) { places.append(Place()) }
     assert(places[Int(slot)].queue < 0, "timer \(slot) is queued already")
     let queue = index(of: key)
+    let arming = places[Int(slot)].arming &+ 1
     places[Int(slot)] = Place(
-      queue: queue, position: Int32(queues[Int(queue)].heap.count), tolerance: tolerance)
-    if tolerance > 0 { queues[Int(queue)].tolerant += 1 }
-    queues[Int(queue)].heap.append(Entry(deadline: deadline, sequence: sequence, slot: slot))
-    siftUp(queue, queues[Int(queue)].heap.count - 1)
+      deadline: deadline, tolerance: tolerance, arming: arming, queue: queue)
+    queues[Int(queue)].insert(
+      TimerEntry(deadline: deadline, slot: slot, arming: arming), isTolerant: tolerance > 0)
   }
 
   /// Takes a timer out of its queue, if it is in one.
   package mutating func remove(_ slot: Slot) {
-    guard Int(slot) < places.count, places[Int(slot)].queue >= 0 else { return }
-    let place = places[Int(slot)]
-    places[Int(slot)] = Place()
-    if place.tolerance > 0 { queues[Int(place.queue)].tolerant -= 1 }
-    let last = queues[Int(place.queue)].heap.removeLast()
-    let position = Int(place.position)
-    guard position < queues[Int(place.queue)].heap.count else { return }
-    put(last, at: position, in: place.queue)
-    siftUp(place.queue, position)
-    siftDown(place.queue, Int(places[Int(last.slot)].position))
+    guard Int(slot) < places.count else { return }
+    let queue = places[Int(slot)].queue
+    guard queue >= 0 else { return }
+    places[Int(slot)].queue = -1
+    queues[Int(queue)].entryDied(&places)
   }
 
+  /// Gives a timer a later date where that takes no more than saying so; false if it does not.
+  @inline(__always)
+  package mutating func putOff(_ slot: Slot, to deadline: Int64) -> Bool {
+    guard Int(slot) < places.count, places[Int(slot)].queue >= 0,
+      places[Int(slot)].deadline <= deadline, places[Int(slot)].tolerance == 0
+    else { return false }
+    places[Int(slot)].deadline = deadline
+    return true
+  }
+
+  @inline(__always)
   package var queueCount: Int { queues.count }
+
+  @inline(__always)
   func key(of queue: Int32) -> Key { queues[Int(queue)].key }
 
   /// When the first timer of a queue is due.
   @inline(__always)
-  package func firstDeadline(of queue: Int32) -> Int64? { queues[Int(queue)].heap.first?.deadline }
-
-  /// The timer of a queue that is due first.
-  package func first(of queue: Int32) -> Slot? { queues[Int(queue)].heap.first?.slot }
+  package mutating func firstDeadline(of queue: Int32) -> Int64? {
+    if queues[Int(queue)].isEmpty { return nil }
+    return queues[Int(queue)].firstDeadline(&places)
+  }
 
   /// By when a loop must wake for a queue: the earliest deadline plus tolerance.
   ///
-  /// Timers due before that moment wait for it, so one wake-up serves them all. Only entries that
-  /// are due before the best so far can better it, so few are looked at.
-  package func latestWake(of queue: Int32) -> Int64? {
-    let heap = queues[Int(queue)].heap
-    guard let first = heap.first else { return nil }
-    guard queues[Int(queue)].tolerant > 0 else { return first.deadline }
-    var best = Int64.max
-    var open = [0]
-    while let position = open.popLast() {
-      let entry = heap[position]
-      guard entry.deadline < best else { continue }
-      best = min(best, entry.deadline.addingClamped(places[Int(entry.slot)].tolerance))
-      open.append(contentsOf: children(of: position, count: heap.count))
-    }
-    return best
+  /// Timers due before that moment wait for it, so one wake-up serves them all.
+  @inline(__always)
+  package mutating func latestWake(of queue: Int32) -> Int64? {
+    if queues[Int(queue)].isEmpty { return nil }
+    return queues[Int(queue)].latestWake(&places)
   }
 
   /// A timer that has come due.
   package struct Due {
     package let deadline: Int64
-    package let sequence: UInt64
     package let slot: Slot
   }
 
   /// Appends the timers of a queue due at `now`, which stay queued. O(those found).
-  package func collectDue(at now: Int64, from queue: Int32, into due: inout [Due]) {
-    let heap = queues[Int(queue)].heap
-    guard let first = heap.first, first.deadline <= now else { return }
-    var open = [0]
-    while let position = open.popLast() {
-      let entry = heap[position]
-      guard entry.deadline <= now else { continue }
-      due.append(Due(deadline: entry.deadline, sequence: entry.sequence, slot: entry.slot))
-      open.append(contentsOf: children(of: position, count: heap.count))
-    }
+  package mutating func collectDue(at now: Int64, from queue: Int32, into due: inout [Due]) {
+    queues[Int(queue)].collectDue(at: now, &places, into: &due)
   }
 
-  // MARK: The heap
-
-  private func children(of position: Int, count: Int) -> Range<Int> {
-    let first = 4 * position + 1
-    return first < count ? first..<min(first + 4, count) : 0..<0
+  /// Appends those that are due first, all of one deadline.
+  package mutating func collectFirst(from queue: Int32, into firsts: inout [Due]) {
+    guard let first = firstDeadline(of: queue) else { return }
+    queues[Int(queue)].collect(upTo: first, places, into: &firsts)
   }
 
   private mutating func index(of key: Key) -> Int32 {
-    if let index = queueOf[key] { return index }
+    while indexOf.count <= Int(key.modes) { indexOf.append((-1, -1)) }
+    let known =
+      key.base == .suspending
+      ? indexOf[Int(key.modes)].suspending : indexOf[Int(key.modes)].continuous
+    if known >= 0 { return known }
     let index = Int32(queues.count)
     queues.append(Queue(key: key))
-    queueOf[key] = index
+    if key.base == .suspending {
+      indexOf[Int(key.modes)].suspending = index
+    } else {
+      indexOf[Int(key.modes)].continuous = index
+    }
     return index
   }
+}
 
-  @inline(__always)
-  private mutating func put(_ entry: Entry, at position: Int, in queue: Int32) {
-    queues[Int(queue)].heap[position] = entry
-    places[Int(entry.slot)].position = Int32(position)
-  }
+extension TimerQueues {
+  /// The timers of one set of modes and one clock.
+  struct Queue: ~Copyable {
+    let key: Key
+    /// What comes before all that is far off.
+    private var near = TimerHeap()
+    private var far = TimerWheel()
+    /// Timers with a tolerance, for which the first is not all that matters.
+    private var tolerant = TimerHeap()
+    private var live = 0
+    private var dead = 0
+    private var latestNow: Int64 = 0
 
-  private mutating func siftUp(_ queue: Int32, _ start: Int) {
-    let entry = queues[Int(queue)].heap[start]
-    var position = start
-    while position > 0 {
-      let parent = (position - 1) / 4
-      let above = queues[Int(queue)].heap[parent]
-      guard entry.precedes(above) else { break }
-      put(above, at: position, in: queue)
-      position = parent
+    init(key: Key) { self.key = key }
+
+    @inline(__always)
+    var isEmpty: Bool { live == 0 }
+
+    mutating func insert(_ entry: TimerEntry, isTolerant: Bool) {
+      live += 1
+      if isTolerant { return tolerant.insert(entry) }
+      if far.isEmpty { far.advance(to: latestNow) }
+      place(entry)
     }
-    put(entry, at: position, in: queue)
-  }
 
-  private mutating func siftDown(_ queue: Int32, _ start: Int) {
-    let count = queues[Int(queue)].heap.count
-    let entry = queues[Int(queue)].heap[start]
-    var position = start
-    while true {
-      let below = children(of: position, count: count)
-      guard var least = below.first else { break }
-      for child in below.dropFirst()
-      where queues[Int(queue)].heap[child].precedes(queues[Int(queue)].heap[least]) {
-        least = child
+    @inline(__always)
+    private mutating func place(_ entry: TimerEntry) {
+      if far.isNear(entry.deadline) { near.insert(entry) } else { far.insert(entry) }
+    }
+
+    /// Of the entries one counts no more. They go together when they are the most.
+    mutating func entryDied(_ places: inout Slab<Place>) {
+      live -= 1
+      dead += 1
+      guard dead > live + 64 else { return }
+      near.filter { places[Int($0.slot)].owns($0) }
+      far.filter { places[Int($0.slot)].owns($0) }
+      tolerant.filter { places[Int($0.slot)].owns($0) }
+      dead = 0
+    }
+
+    mutating func firstDeadline(_ places: inout Slab<Place>) -> Int64? {
+      let exact = firstExact(&places)
+      dead -= Queue.dropDead(&tolerant, places)
+      guard let first = tolerant.first else { return exact }
+      return min(first.deadline, exact ?? .max)
+    }
+
+    mutating func latestWake(_ places: inout Slab<Place>) -> Int64? {
+      let exact = firstExact(&places)
+      dead -= Queue.dropDead(&tolerant, places)
+      guard tolerant.count > 0 else { return exact }
+      var best = exact ?? .max
+      // Only what is due before the best so far can better it.
+      tolerant.visit { entry in
+        guard entry.deadline < best else { return false }
+        let place = places[Int(entry.slot)]
+        if place.owns(entry) { best = min(best, entry.deadline.addingClamped(place.tolerance)) }
+        return true
       }
-      let next = queues[Int(queue)].heap[least]
-      guard next.precedes(entry) else { break }
-      put(next, at: position, in: queue)
-      position = least
+      return best
     }
-    put(entry, at: position, in: queue)
+
+    mutating func collectDue(at now: Int64, _ places: inout Slab<Place>, into due: inout [Due]) {
+      latestNow = now
+      while let next = far.nextBucket, next <= now { spread(far.takeNext(advances: true), places) }
+      near.visit { Queue.note($0, ifDueAt: now, places, in: &due) }
+      tolerant.visit { Queue.note($0, ifDueAt: now, places, in: &due) }
+    }
+
+    /// The same for a moment to come, up to the first deadline; time stays where it is.
+    func collect(
+      upTo first: Int64, _ places: borrowing Slab<Place>, into due: inout [Due]
+    ) {
+      near.visit { Queue.note($0, ifDueAt: first, places, in: &due) }
+      tolerant.visit { Queue.note($0, ifDueAt: first, places, in: &due) }
+      guard near.count == 0 else { return }
+      for index in 0..<far.nextCount {
+        _ = Queue.note(far[index], ifDueAt: first, places, in: &due)
+      }
+    }
+
+    /// Whether there may be more below.
+    @inline(__always)
+    private static func note(
+      _ entry: TimerEntry, ifDueAt now: Int64, _ places: borrowing Slab<Place>,
+      in due: inout [Due]
+    ) -> Bool {
+      guard entry.deadline <= now else { return false }
+      let place = places[Int(entry.slot)]
+      if place.owns(entry), place.deadline <= now {
+        due.append(Due(deadline: place.deadline, slot: entry.slot))
+      }
+      return true
+    }
+
+    // MARK: The first
+
+    private mutating func firstExact(_ places: inout Slab<Place>) -> Int64? {
+      while true {
+        dead -= Queue.dropDead(&near, places)
+        if let first = near.first {
+          let deadline = places[Int(first.slot)].deadline
+          if deadline == first.deadline { return deadline }
+          // It was put off.
+          near.removeFirst()
+          place(TimerEntry(deadline: deadline, slot: first.slot, arming: first.arming))
+        } else if far.isEmpty {
+          return nil
+        } else if far.nextCount <= Queue.few {
+          if let first = firstOfFew(places) { return first }
+          spread(far.takeNext(advances: false), places)
+        } else {
+          spread(far.takeNext(advances: true), places)
+        }
+      }
+    }
+
+    /// A bucket of so few stays whole until its time has come, so that near stays near.
+    private static let few = 4
+
+    /// The first of the next bucket; nil if one of its entries does not lie where it should.
+    private func firstOfFew(_ places: borrowing Slab<Place>) -> Int64? {
+      var first = Int64.max
+      for index in 0..<far.nextCount {
+        let entry = far[index]
+        let place = places[Int(entry.slot)]
+        guard place.owns(entry), place.deadline == entry.deadline else { return nil }
+        first = min(first, entry.deadline)
+      }
+      return first
+    }
+
+    /// Puts entries where they belong, at this time and by their timers' dates.
+    private mutating func spread(
+      _ entries: consuming Slab<TimerEntry>, _ places: borrowing Slab<Place>
+    ) {
+      for index in 0..<entries.count {
+        let entry = entries[index]
+        guard places[Int(entry.slot)].owns(entry) else {
+          dead -= 1
+          continue
+        }
+        place(
+          TimerEntry(
+            deadline: places[Int(entry.slot)].deadline, slot: entry.slot, arming: entry.arming))
+      }
+    }
+
+    /// Frees the top of a heap from entries that do not count; how many there were.
+    private static func dropDead(_ heap: inout TimerHeap, _ places: borrowing Slab<Place>) -> Int {
+      let before = heap.count
+      while let first = heap.first, !places[Int(first.slot)].owns(first) {
+        heap.removeFirst()
+        // After a burst most are dead, and go for less together.
+        let dropped = before - heap.count
+        if dropped == 8, before < 512 { heap.filter { places[Int($0.slot)].owns($0) } }
+      }
+      return before - heap.count
+    }
   }
 }
