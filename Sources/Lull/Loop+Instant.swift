@@ -64,6 +64,8 @@ extension Loop {
 extension Duration {
   /// Nanoseconds, rounded toward zero and held within 64 bits (292 years).
   var wholeNanoseconds: Int64 {
+    // Below nine seconds, 64 bits do.
+    if let few = Int64(exactly: attoseconds) { return few / 1_000_000_000 }
     let (seconds, attoseconds) = components
     let (whole, overflow) = seconds.multipliedReportingOverflow(by: 1_000_000_000)
     if overflow { return seconds < 0 ? .min : .max }

@@ -103,7 +103,7 @@ extension Loop {
     guard isCurrent else { return _ = post(.remove(item, mode)) }
     readMail()
     guard !state.value.isOver else { return }
-    dismiss(item, from: mode)
+    item.removed(from: mode, of: self)
     wakeIfSleeping()
   }
 
@@ -144,7 +144,7 @@ extension Loop {
     guard let index = state.value.modes.existing(mode) else { return nil }
     // One that is firing may have been given to another loop by its handler.
     var candidates = (0..<state.value.firing.count).map { state.value.firing[$0] }.filter {
-      $0.isValid && $0.isAtHome && $0.loop === self
+      $0.isValid && $0.belongs(to: self)
         && state.value.modes.contains(index, in: $0.membership.modes)
     }
     for place in 0..<timerQueueCount(of: index) {
@@ -152,9 +152,7 @@ extension Loop {
       let queue = state.value.modes[index].timerQueues[place]
       state.value.timers.collectFirst(from: queue, into: &firsts)
       for entry in firsts {
-        if case .timer(let timer)? = state.value.items[entry.slot]?.kind {
-          candidates.append(timer)
-        }
+        if let timer = entry.timer.value { candidates.append(timer) }
       }
     }
     let first = candidates.filter { $0.base == .suspending }.min {
@@ -196,48 +194,31 @@ extension Loop {
     guard !state.value.modes.contains(mode, in: item.membership.modes) else { return }
     state.value.modes.create(mode)
     item.membership.modes = state.value.modes.adding(mode, to: item.membership.modes)
-    switch item.kind {
-    case .observer(let observer): insert(observer, mode)
-    case .timer(let timer):
-      state.value.modes[mode].items += 1
-      requeue(timer)
-    case .descriptor(let source):
-      state.value.modes[mode].items += 1
-      do {
-        try attach(source)
-      } catch {
-        leave(item, mode)
-        throw error
-      }
-    case .source: break  // Sources sit in seats.
+    do {
+      try item.joined(mode, of: self)
+    } catch {
+      leave(item, mode)
+      throw error
     }
   }
 
   private func leave(_ item: Item, _ mode: ModeTable.Index) {
     guard state.value.modes.contains(mode, in: item.membership.modes) else { return }
     item.membership.modes = state.value.modes.removing(mode, from: item.membership.modes)
-    switch item.kind {
-    case .observer(let observer): delete(observer, mode)
-    case .timer(let timer):
-      state.value.modes[mode].items -= 1
-      requeue(timer)
-    case .descriptor(let source):
-      state.value.modes[mode].items -= 1
-      detach(source)
-    case .source: break
-    }
+    item.left(mode, of: self)
   }
 
   private func releaseIfUnused(_ item: Item) {
     guard item.membership.isEmpty else { return }
-    state.value.items.remove(item.slot)
+    if let own = state.value.items.remove(item.slot), own.isAwaited {
+      state.value.leftovers.append(own)
+    }
     item.slot = -1
     item.unclaim(from: self)
   }
 
   func dismiss(_ item: Item, from mode: Mode) {
-    if case .source(let source) = item.kind { return dismiss(source, from: mode) }
-    guard item.isAtHome, item.loop === self, item.slot >= 0 else { return }
+    guard item.belongs(to: self), item.slot >= 0 else { return }
     if mode == .common {
       guard item.membership.isCommon else { return }
       item.membership.commonSince = 0
@@ -250,7 +231,7 @@ extension Loop {
 
   /// An invalid item leaves everything, and its handlers go.
   func retire(_ item: Item) {
-    guard item.isAtHome, item.loop === self else { return }
+    guard item.belongs(to: self) else { return }
     if item.slot >= 0 {
       item.membership.commonSince = 0
       if let index = state.value.modes.onlyMode(of: item.membership.modes) {
@@ -299,20 +280,20 @@ extension Loop {
     if case .source(let source) = item.kind {
       return state.value.seats[ObjectIdentifier(source)]?.membership
     }
-    guard item.isAtHome, item.loop === self, item.slot >= 0 else { return nil }
+    guard item.belongs(to: self), item.slot >= 0 else { return nil }
     return item.membership
   }
 
   // MARK: Observers
 
-  private func insert(_ observer: Observer, _ mode: ModeTable.Index) {
+  func insert(_ observer: Observer, _ mode: ModeTable.Index) {
     let observers = state.value.modes[mode].observers
     let place = observers.firstIndex { $0.order > observer.order } ?? observers.count
     state.value.modes[mode].observers.insert(observer, at: place)
     state.value.modes[mode].observed.formUnion(observer.activities)
   }
 
-  private func delete(_ observer: Observer, _ mode: ModeTable.Index) {
+  func delete(_ observer: Observer, _ mode: ModeTable.Index) {
     state.value.modes[mode].observers.removeAll { $0 === observer }
     state.value.modes[mode].observed = state.value.modes[mode].observers.reduce(into: []) {
       $0.formUnion($1.activities)
@@ -322,7 +303,7 @@ extension Loop {
   // MARK: Timers
 
   /// Moves a timer to the queue of its modes. A firing one is queued when its handler returns.
-  private func requeue(_ timer: Timer) {
+  func requeue(_ timer: Timer) {
     guard !timer.isFiring else { return }
     state.value.timers.remove(timer.slot)
     queue(timer)
@@ -331,20 +312,29 @@ extension Loop {
   func queue(_ timer: Timer) {
     guard timer.membership.modes != 0 else { return }
     state.value.timers.insert(
-      timer.slot, deadline: timer.deadline.load(ordering: .relaxed),
+      timer.slot, timer, deadline: timer.deadline.load(ordering: .relaxed),
       tolerance: timer.toleranceNanoseconds.load(ordering: .relaxed),
       into: TimerQueues.Key(modes: timer.membership.modes, base: timer.base))
   }
 
-  /// A timer has a new date.
+  /// A timer has a new date, or has come here from its handler on another loop.
   func rearm(_ timer: Timer) {
-    guard timer.isAtHome, timer.loop === self, timer.slot >= 0, !timer.isFiring else { return }
-    if timer.toleranceNanoseconds.load(ordering: .relaxed) == 0,
-      state.value.timers.putOff(timer.slot, to: timer.deadline.load(ordering: .relaxed))
-    {
-      return
+    if timer.belongs(to: self), timer.slot >= 0 { requeue(timer) }
+  }
+
+  /// One of the loop's own timers gets a new date on the loop's thread.
+  func rearm(_ timer: Timer, for date: Int64) {
+    // What is later than the last look at the clock is near enough to what is to come; but a grid
+    // has to begin at its date, or now.
+    let isToCome =
+      date > state.value.latestNow && timer.intervalNanoseconds == 0 && timer.base == .suspending
+    timer.set(date, deadline: isToCome ? date : Timer.deadline(of: date, on: timer.base))
+    if timer.slot >= 0, !timer.isFiring {
+      state.value.timers.rearm(
+        timer.slot, for: timer.deadline.load(ordering: .relaxed),
+        tolerance: timer.toleranceNanoseconds.load(ordering: .relaxed))
     }
-    requeue(timer)
+    wakeIfSleeping()
   }
 
   /// How many queues a mode serves. The list grows as queues come into being.

@@ -15,14 +15,14 @@ extension Loop {
   ///
   /// > Threads: any. Wakes a sleeping loop, once a burst.
   public func perform(in mode: Mode = .default, _ body: sending @escaping () -> Void) {
-    submit(Block(modes: .one(mode), body: body))
+    submit(Block(mode, body))
   }
 
   /// Runs `body` once, in whichever of several modes runs first.
   /// See ``perform(in:_:)-(Loop.Mode,_)``.
   public func perform(in modes: [Mode], _ body: sending @escaping () -> Void) {
     precondition(!modes.isEmpty, "a block without modes would never run; name at least one")
-    submit(Block(modes: .several(modes), body: body))
+    submit(Block(modes, body))
   }
 
   // MARK: Posting
@@ -92,7 +92,7 @@ extension Loop {
       // The kernel took the descriptor when it was handed in; if it went since, so has its user.
       try? admit(item, to: mode)
     case .addSource(let source, let mode): admit(source, to: mode)
-    case .remove(let item, let mode): dismiss(item, from: mode)
+    case .remove(let item, let mode): item.removed(from: mode, of: self)
     case .retire(let item): retire(item)
     case .retireSeat(let seat): retire(seat)
     case .rearm(let timer): rearm(timer)
@@ -105,10 +105,8 @@ extension Loop {
   /// A block brings its mode into being, as in CFRunLoop.
   @inline(__always)
   private func enqueue(_ block: consuming Block) {
-    switch block.modes {
-    case .one(let mode): state.value.modes.create(mode)
-    case .several(let modes): for mode in modes { state.value.modes.create(mode) }
-    }
+    state.value.modes.create(block.mode)
+    if let modes = block.modes { for mode in modes.modes { state.value.modes.create(mode) } }
     state.value.blocks.append(block)
   }
 

@@ -21,7 +21,7 @@ extension Loop {
     pass.performed = performSignalledSources(run)  // 4
     if pass.performed {
       runBlocks(in: run.mode)
-      if idle.hasWork { idle.eventServed(at: poller.now) }
+      if hasIdleWork { idle.eventServed(at: poller.now) }
     }
     pass.runs = state.value.runs
     if pass.performed || run.isPoll || isEmpty(run.mode) {
@@ -64,13 +64,17 @@ extension Loop {
   // MARK: Observers
 
   /// Calls the observers of an activity that were there when it began and still are.
+  @inline(__always)
   func notify(_ activity: Activities, in mode: ModeTable.Index) {
-    guard state.value.modes[mode].observed.contains(activity) else { return }
+    if state.value.modes[mode].observed.contains(activity) { call(activity, in: mode) }
+  }
+
+  private func call(_ activity: Activities, in mode: ModeTable.Index) {
     let observers = state.value.modes[mode].observers
     for observer in observers {
       // An earlier one may have given it to another loop, or taken it out of the mode.
-      guard observer.activities.contains(activity), observer.isValid, observer.isAtHome,
-        observer.loop === self, !observer.isFiring,
+      guard observer.activities.contains(activity), observer.isValid, observer.belongs(to: self),
+        !observer.isFiring,
         state.value.modes.contains(mode, in: observer.membership.modes),
         let handler = observer.handler
       else { continue }
@@ -84,10 +88,15 @@ extension Loop {
   // MARK: Blocks
 
   /// Runs the blocks of the mode that are queued now; what they queue waits for the next step.
+  @inline(__always)
   func runBlocks(in mode: ModeTable.Index) {
     readMail()
-    guard !state.value.blocks.isEmpty else { return }
+    if !state.value.blocks.isEmpty { runStep(in: mode) }
+  }
+
+  private func runStep(in mode: ModeTable.Index) {
     let name = state.value.modes[mode].mode
+    if let block = state.value.blocks.takeOnly(in: name) { return call(.block) { block.body() } }
     var step = state.value.blocks.beginStep(in: name, isCommon: state.value.modes[mode].isCommon)
     // Each is let go as soon as it ran, with all that it holds.
     while let block = step.next(in: name, isCommon: state.value.modes[mode].isCommon) {
@@ -99,7 +108,12 @@ extension Loop {
   // MARK: Signalled sources
 
   /// Performs the signalled sources of the mode, by order; true if any was.
+  @inline(__always)
   private func performSignalledSources(_ run: Activation) -> Bool {
+    state.value.signals.isEmpty ? false : performDueSources(run)
+  }
+
+  private func performDueSources(_ run: Activation) -> Bool {
     var performed = false
     var dropped: [SignalQueue.Signal] = []
     let due = state.value.signals.due(in: run.mode, of: state.value.modes, dropped: &dropped)
@@ -142,7 +156,7 @@ extension Loop {
     let run = pass.run
     let mustNotSleep = mustNotSleep(pass)
     // Idle work that came since the share has to be given one before the loop sleeps.
-    let hasNews = idleState.value.hasNews && idle.hasWork && state.value.modes[run.mode].isCommon
+    let hasNews = idleState.value.hasNews && hasIdleWork && state.value.modes[run.mode].isCommon
     if mustNotSleep || hasNews {
       look(run, into: &ready)
       return nil

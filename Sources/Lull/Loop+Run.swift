@@ -37,8 +37,9 @@ extension Loop {
   public func run(
     in mode: Mode, for duration: Duration, returnAfterSourceHandled: Bool = false
   ) -> RunResult {
-    let limit = duration <= .zero ? .distantPast : now.advanced(by: duration)
-    return run(mode, until: limit, isPoll: duration <= .zero, returnAfterSourceHandled)
+    let isPoll = duration.attoseconds <= 0
+    let limit = isPoll ? .distantPast : now.advanced(by: duration)
+    return run(mode, until: limit, isPoll: isPoll, returnAfterSourceHandled)
   }
 
   /// Runs in `mode` until `limit`. A moment that has passed gives one pass that does not wait. See
@@ -68,7 +69,10 @@ extension Loop {
     state.value.turnEnds = .max  // Inside a host's turn, too, a run has the thread for itself.
     state.value.active += 1
     var result = begin(run)
-    while result == nil { result = state.value.host == nil ? pass(run) : carry(run) }
+    while result == nil {
+      hop(run)
+      result = state.value.host == nil ? pass(run) : carry(run)
+    }
     end(run, result!)
     state.value.active -= 1
     state.value.turnEnds = turnEnds
@@ -81,10 +85,10 @@ extension Loop {
   func begin(_ run: Activation) -> RunResult? {
     state.value.mode = run.mode
     state.value.runs += 1
-    level.store(run.level, ordering: .sequentiallyConsistent)
+    level.store(run.level, ordering: .releasing)
     let mode = state.value.modes[run.mode].mode
     runningMode.store(mode.id, ordering: .releasing)
-    if run.level == 1, isMain { watchMainQueue() }
+    if run.level == 1, isMain, !state.value.watchesMainQueue { watchMainQueue() }
     record(.runBegins(mode))
     notify(.entry, in: run.mode)
     return takeStop(run) ? .stopped : nil
@@ -95,35 +99,45 @@ extension Loop {
     notify(.exit, in: run.mode)
     record(.runEnds(state.value.modes[run.mode].mode, result))
     state.value.mode = run.outer
-    level.store(run.level - 1, ordering: .sequentiallyConsistent)
+    level.store(run.level - 1, ordering: .releasing)
     let outer = run.outer.map { state.value.modes[$0].mode.id }
     runningMode.store(outer ?? -1, ordering: .releasing)
     if run.level == 1 { poller.runEnds() }
   }
 
   /// Whether this run has been asked to stop; it will then report so.
+  @inline(__always)
   func takeStop(_ run: Activation) -> Bool {
     let asked = stops.load(ordering: .sequentiallyConsistent)
+    return asked == 0 ? false : takeStop(run, of: asked)
+  }
+
+  private func takeStop(_ run: Activation, of asked: UInt64) -> Bool {
     if asked & Loop.everyRun != 0 { return true }
     let bit = Loop.stopBit(of: run.level)
     guard asked & bit != 0 else { return false }
     return stops.bitwiseAnd(~bit, ordering: .sequentiallyConsistent).oldValue & bit != 0
   }
 
+  @inline(__always)
   func isStopped(_ run: Activation) -> Bool {
     let asked = stops.load(ordering: .sequentiallyConsistent)
-    return asked & (Loop.stopBit(of: run.level) | Loop.everyRun) != 0
+    return asked != 0 && asked & (Loop.stopBit(of: run.level) | Loop.everyRun) != 0
   }
 
   /// Whether nothing in the mode could ever happen.
   ///
   /// The dispatch main queue may always bring something to the main loop's common modes, but not
   /// from inside one of its own jobs.
+  @inline(__always)
   func isEmpty(_ mode: ModeTable.Index) -> Bool {
-    if state.value.modes[mode].items > 0 { return false }
+    state.value.modes[mode].items > 0 ? false : isWithoutWork(mode)
+  }
+
+  private func isWithoutWork(_ mode: ModeTable.Index) -> Bool {
     let isCommon = state.value.modes[mode].isCommon
     if isMain, isCommon, !state.value.isDrainingMainQueue { return false }
-    if isCommon, idle.hasWork { return false }
+    if isCommon, hasIdleWork { return false }
     return !state.value.blocks.hasBlock(in: state.value.modes[mode].mode, isCommon: isCommon)
   }
 }

@@ -11,9 +11,13 @@ extension Loop {
   /// A timer that comes due meanwhile goes ahead of the next descriptor. `ready` is what the kernel
   /// said when there had been `runs` runs; a nested run since has served it, and the kernel will
   /// report again what is still ready.
+  @inline(__always)
   func serve(_ run: Activation, _ ready: [ReadyEvent], asOf runs: Int) -> Bool {
     fireTimers(in: run.mode)
-    guard !ready.isEmpty else { return false }
+    return ready.isEmpty ? false : deliver(run, ready, asOf: runs)
+  }
+
+  private func deliver(_ run: Activation, _ ready: [ReadyEvent], asOf runs: Int) -> Bool {
     var handled = false
     var mainQueueIsReady = false
     for event in ready {
@@ -24,7 +28,7 @@ extension Loop {
         guard state.value.runs == runs else { return handled }
         guard deliver(event, to: source, in: run.mode) else { continue }
         handled = true
-        if idle.hasWork { idle.eventServed(at: poller.now) }
+        if hasIdleWork { idle.eventServed(at: poller.now) }
         if run.returnsAfterSource { return true }
       }
     }
@@ -40,7 +44,7 @@ extension Loop {
     _ event: ReadyEvent, to source: DescriptorSource, in mode: ModeTable.Index
   ) -> Bool {
     let wanted = source.wanted(of: event.readiness)
-    guard !wanted.isEmpty, source.isValid, source.isAtHome, source.loop === self,
+    guard !wanted.isEmpty, source.isValid, source.belongs(to: self),
       state.value.modes.contains(mode, in: source.membership.modes), let handler = source.handler
     else { return false }
     call(.descriptor(source, wanted)) { handler(source, wanted) }
@@ -50,23 +54,34 @@ extension Loop {
   // MARK: Timers
 
   /// Fires the timers of the mode that are due now, each once, in the order of their dates.
+  @inline(__always)
   func fireTimers(in mode: ModeTable.Index) {
+    if timerQueueCount(of: mode) > 0 { fireDueTimers(in: mode) }
+  }
+
+  private func fireDueTimers(in mode: ModeTable.Index) {
     var due: [DueTimer] = []
     collectDueTimers(in: mode, into: &due)
     guard !due.isEmpty else { return }
     for entry in due {
-      let timer = entry.timer
-      // An earlier callout may have given it to another loop, put it off, or taken it out of the
-      // mode; taken out and added again, it is due as before.
-      guard timer.isValid, timer.isAtHome, timer.loop === self, !timer.isFiring,
-        isStillDue(timer, entry.now),
-        state.value.modes.contains(mode, in: timer.membership.modes)
-      else { continue }
-      idle.serves(timer, due: entry.deadline, at: idle.hasWork ? poller.now : entry.now)
-      fire(timer)
+      entry.timer.with { timer in
+        fire(timer, entry, in: mode)
+        timer.batches -= 1
+      }
     }
     due.removeAll(keepingCapacity: true)
     swap(&due, &state.value.spareDue)
+    if !state.value.leftovers.isEmpty { letGo() }
+  }
+
+  /// Frees what nobody waits for any more.
+  private func letGo() {
+    var freed = Slab<Item>()
+    swap(&freed, &state.value.leftovers)
+    while !freed.isEmpty {
+      let item = freed.removeLast()
+      if item.isAwaited { state.value.leftovers.append(item) }
+    }
   }
 
   private func isStillDue(_ timer: Timer, _ now: Int64) -> Bool {
@@ -74,8 +89,13 @@ extension Loop {
     return deadline <= now || deadline <= self.now(on: timer.base)
   }
 
-  private func fire(_ timer: Timer) {
-    guard let handler = timer.handler else { return }
+  private func fire(_ timer: Timer, _ due: DueTimer, in mode: ModeTable.Index) {
+    // An earlier callout may have given it to another loop, put it off, or taken it out of the
+    // mode; taken out and added again, it is due as before.
+    guard timer.isValid, timer.belongs(to: self), !timer.isFiring, isStillDue(timer, due.now),
+      state.value.modes.contains(mode, in: timer.membership.modes), let handler = timer.handler
+    else { return }
+    idle.serves(timer, due: due.deadline, at: hasIdleWork ? poller.now : due.now)
     let served = timer.deadline.load(ordering: .relaxed)
     state.value.timers.remove(timer.slot)
     timer.isFiring = true
@@ -97,7 +117,7 @@ extension Loop {
       }
     }
     timer.isFiring = false
-    if timer.isAtHome, timer.loop === self {
+    if timer.belongs(to: self) {
       queue(timer)
     } else {
       // The loop that its handler gave it to has left it unqueued until now.
@@ -114,6 +134,7 @@ extension Loop {
       // How far the timer's clock is ahead of the loop's: by all suspends of this boot, or not.
       let now = suspending ?? poller.now
       suspending = now
+      if !isVirtual { state.value.latestNow = now }
       var offset: Int64 = 0
       if state.value.timers.key(of: queue).base == .continuous {
         ahead = ahead ?? suspended()
@@ -125,11 +146,13 @@ extension Loop {
       swap(&found, &state.value.spareFound)
       state.value.timers.collectDue(at: now + offset, from: queue, into: &found)
       for entry in found {
-        guard case .timer(let timer)? = state.value.items[entry.slot]?.kind else { continue }
-        due.append(
-          DueTimer(
-            timer: timer, sequence: timer.membership.sequence,
-            deadline: entry.deadline - offset, now: now))
+        entry.timer.with { timer in
+          timer.batches += 1
+          due.append(
+            DueTimer(
+              timer: entry.timer, sequence: timer.membership.sequence,
+              deadline: entry.deadline - offset, now: now))
+        }
       }
       found.removeAll(keepingCapacity: true)
       swap(&found, &state.value.spareFound)

@@ -109,7 +109,7 @@ extension Loop {
 
   /// Someone wants to hear more of a descriptor, or less.
   func interestChanged(_ source: DescriptorSource) {
-    guard source.isAtHome, source.loop === self, source.membership.modes != 0,
+    guard source.belongs(to: self), source.membership.modes != 0,
       let slot = state.value.descriptors.existing(source.descriptor)
     else { return }
     try? refresh(slot)
@@ -134,8 +134,12 @@ extension Loop {
 
   /// Leaves in `ready` what the mode has takers for, and keeps the kernel from telling us again of
   /// what it has none for.
+  @inline(__always)
   func keepWanted(_ ready: inout [ReadyEvent], in mode: ModeTable.Index) {
-    guard !ready.isEmpty else { return }
+    if !ready.isEmpty { sortOut(&ready, in: mode) }
+  }
+
+  private func sortOut(_ ready: inout [ReadyEvent], in mode: ModeTable.Index) {
     let mainQueue = state.value.modes[mode].isCommon && !state.value.isDrainingMainQueue
     ready.removeAll { event in
       guard let slot = state.value.descriptors.slot(ofToken: event.token) else {
@@ -156,6 +160,7 @@ extension Loop {
   }
 
   /// Before a wait in another mode than the last: what was narrowed for that one counts again.
+  @inline(__always)
   func widenIfModeChanged(_ mode: ModeTable.Index) {
     guard let narrowedFor = state.value.descriptors.narrowedFor, narrowedFor != mode else { return }
     widen()

@@ -199,7 +199,7 @@ extension Loop {
 
   /// Idle work that would have gone on but for the end of the turn wants the next one at once.
   private func hurryIdleWork(_ stay: inout Stay) {
-    guard idle.hasWork, stay.waiting?.idleWish == .max,
+    guard hasIdleWork, stay.waiting?.idleWish == .max,
       state.value.modes[stay.run.mode].isCommon, state.value.turnEnds <= poller.now
     else { return }
     hurry(&stay)

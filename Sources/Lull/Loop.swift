@@ -29,6 +29,8 @@ public final class Loop: @unchecked Sendable {  // `state` belongs to `thread`, 
   let thread: UInt
   let isMain: Bool
   let poller: any Poller
+  /// Whether the clock is a test's.
+  let isVirtual: Bool
   let state = Box(LoopState())
 
   // What other threads, and signal handlers, may touch.
@@ -60,6 +62,8 @@ public final class Loop: @unchecked Sendable {  // `state` belongs to `thread`, 
     self.thread = thread
     self.isMain = isMain
     self.poller = poller
+    isVirtual = !(poller is KernelPoller)
+    if !isVirtual { state.value.latestNow = poller.now }
     let modes: [Mode] = isMain ? [.default, .modalPanel, .eventTracking] : [.default]
     for mode in modes {
       let index = state.value.modes.index(of: mode)
@@ -130,8 +134,6 @@ public final class Loop: @unchecked Sendable {  // `state` belongs to `thread`, 
   package static func makeSecond() -> Loop {
     Loop(thread: currentThread, isMain: false, poller: KernelPoller())
   }
-
-  private var isVirtual: Bool { !(poller is KernelPoller) }
 
   // MARK: Time
 

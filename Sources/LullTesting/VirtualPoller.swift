@@ -111,6 +111,7 @@ final class VirtualPoller: @unchecked Sendable {  // `state` guarded by `lock`
 
 extension VirtualPoller: Poller {
   var now: Int64 { lock.withLock { state.now } / granularity * granularity }
+  var coarseNow: Int64 { now }
   var continuousNow: Int64 { now + lock.withLock { state.suspended } }
   var watchesNothing: Bool { lock.withLock { state.watched.isEmpty } }
 

@@ -39,6 +39,16 @@ import Testing
     }
   }
 
+  @Test func `leaves no mode behind, however many came before`() {
+    withVirtualLoop { loop, _ in
+      loop.keepAlive()
+      for _ in 1...3 {
+        _ = loop.run(in: .default, for: .milliseconds(1))
+        #expect(loop.currentMode == nil)
+      }
+    }
+  }
+
   @Test(arguments: [Duration.seconds(504_911_233), .seconds(Int64.max)])
   func `with a limit beyond all time has none`(limit: Duration) {
     withVirtualLoop { loop, time in

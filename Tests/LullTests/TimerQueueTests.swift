@@ -43,7 +43,7 @@ import Testing
   }
 
   private struct Timer {
-    var deadline: Int64
+    let deadline: Int64
     let tolerance: Int64
   }
 
@@ -67,11 +67,10 @@ import Testing
         queues.remove(slot)
         model[slot] = nil
       case 1:
-        let later = date(after: model[slot]?.deadline ?? now, &random) & (.max >> 1)
-        let isPossible =
-          model[slot].map { $0.tolerance == 0 && $0.deadline <= later } ?? false
-        #expect(queues.putOff(slot, to: later) == isPossible)
-        if isPossible { model[slot]!.deadline = later }
+        let deadline = date(after: model[slot]?.deadline ?? now, &random) & (.max >> 1)
+        let tolerance = max(0, Int64.random(in: -100..<10, using: &random))
+        queues.rearm(slot, for: deadline, tolerance: tolerance)
+        if model[slot] != nil { model[slot] = Timer(deadline: deadline, tolerance: tolerance) }
       case 2:
         now += Int64(1) << Int64.random(in: 0..<40, using: &random)
       default:

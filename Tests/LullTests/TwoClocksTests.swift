@@ -11,6 +11,7 @@ import Testing
     var now: Int64 = 0
     /// What the next look at the clock that counts suspend takes.
     var delay: Int64 = 0
+    var coarseNow: Int64 { now }
     var continuousNow: Int64 {
       now += delay
       delay = 0

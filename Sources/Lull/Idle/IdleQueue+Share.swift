@@ -5,9 +5,7 @@
 extension IdleQueue {
   /// Whether there is work that a run could do. Not inside a piece: nested runs give no share.
   @inline(__always)
-  var hasWork: Bool {
-    loop.idleState.value.backlog.count > 0 && loop.idleState.value.running == nil
-  }
+  var hasWork: Bool { loop.hasIdleWork }
 
   /// Runs one piece if one may run now.
   func runPiece(at now: Int64, nextTimer: Int64) -> Outcome {
@@ -182,9 +180,20 @@ extension IdleQueue {
 extension Loop {
   /// Step 7 of a pass: runs idle pieces while nothing is ready and time is left. Returns when to
   /// wake for the next one; `Int64.max` for never.
+  @inline(__always)
   func giveIdleShare(_ pass: Pass, into ready: inout [ReadyEvent]) -> Int64 {
+    hasIdleWork ? giveShare(pass, into: &ready) : .max
+  }
+
+  /// Whether there is idle work that a run could do.
+  @inline(__always)
+  var hasIdleWork: Bool {
+    idleState.value.backlog.count > 0 && idleState.value.running == nil
+  }
+
+  private func giveShare(_ pass: Pass, into ready: inout [ReadyEvent]) -> Int64 {
     let run = pass.run
-    guard idle.hasWork, state.value.modes[run.mode].isCommon else { return .max }
+    guard state.value.modes[run.mode].isCommon else { return .max }
     idle.shareBegins(at: poller.now)
     var ranAny = false
     while idle.hasWork {
@@ -208,7 +217,7 @@ extension Loop {
 
   /// A pass that handled a source gives no share, but work may not wait for ever.
   func giveOverdueIdleShare(_ run: Activation) {
-    guard idle.hasWork, !run.isPoll, state.value.modes[run.mode].isCommon else { return }
+    guard hasIdleWork, !run.isPoll, state.value.modes[run.mode].isCommon else { return }
     idle.runOverdue(at: poller.now)
   }
 }

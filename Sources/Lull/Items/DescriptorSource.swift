@@ -106,6 +106,16 @@ extension Loop {
     override var kind: ItemKind { .descriptor(self) }
     override func release() { handler = nil }
 
+    override func joined(_ mode: ModeTable.Index, of loop: Loop) throws(SystemError) {
+      loop.state.value.modes[mode].items += 1
+      try loop.attach(self)
+    }
+
+    override func left(_ mode: ModeTable.Index, of loop: Loop) {
+      loop.state.value.modes[mode].items -= 1
+      loop.detach(self)
+    }
+
     /// The part of `ready` this source wants to hear of.
     final func wanted(of ready: Readiness) -> Readiness {
       let interest = interest

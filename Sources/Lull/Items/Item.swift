@@ -10,7 +10,7 @@ extension Loop {
   /// removed or invalidated. Timers, descriptor sources and observers belong to one loop at a time,
   /// sources may be in several.
   public class Item: @unchecked Sendable {  // `home` says which thread may touch the rest
-    let valid = Atomic<Bool>(true)
+    // In the order of their sizes, so that a timer is small.
 
     /// The thread of the loop that has this item, or `nobody`; with the bit `taken` for the few
     /// instructions in which another thread looks at `loop`. The loop's own thread never waits for
@@ -21,14 +21,14 @@ extension Loop {
 
     /// The loop behind `home`. Written only with `home` taken; it lets go of its items before it
     /// goes itself.
-    private var loopBehindHome = Unretained<Loop>(nil)
-    final var loop: Loop? { loopBehindHome.value }
+    fileprivate(set) final var loop = Unretained<Loop>(nil)
     /// Its modes there. Touched on the loop's thread only.
-    var membership = Membership()
+    final var membership = Membership()
     /// Its place among the loop's items, or -1.
-    var slot: Int32 = -1
+    final var slot: Int32 = -1
+    let valid = Atomic<Bool>(true)
     /// Whether its handlers are of the main actor. Set before anyone else has it.
-    var isForMain = false
+    final var isForMain = false
 
     init() {}
 
@@ -51,7 +51,7 @@ extension Loop {
     /// What has to happen after `valid` went, wherever the item is.
     func retire() {
       while true {
-        if isAtHome { return loop!.retire(self) }
+        if isAtHome { return loop.with { $0.retire(self) }! }
         if let owner = owner {
           if owner.post(.retire(self)) { return }
           yieldThread()  // The loop's thread is ending and will let go of it in a moment.
@@ -66,16 +66,28 @@ extension Loop {
     /// Frees the handlers. On the loop's thread, or with `home` taken.
     func release() {}
 
+    /// Whether somebody on the loop's thread counts on its life, without a reference.
+    var isAwaited: Bool { false }
+
+    /// It is taken out of a mode, or of the common modes. On the thread of `loop`.
+    func removed(from mode: Mode, of loop: Loop) { loop.dismiss(self, from: mode) }
+
+    /// It is in one more mode of `loop`, and does what that takes. On its thread.
+    func joined(_ mode: ModeTable.Index, of loop: Loop) throws(SystemError) {}
+
+    /// It is in one mode less.
+    func left(_ mode: ModeTable.Index, of loop: Loop) {}
+
     // MARK: Whose it is
 
     /// The loop that has it, from any thread.
     final var owner: Loop? {
       while true {
-        if isAtHome { return loop }
+        if isAtHome { return loop.value }
         let home = home.load(ordering: .acquiring)
         if home == Item.nobody { return nil }
         if take(from: home) {
-          let owner = loop
+          let owner = loop.value
           self.home.store(home, ordering: .releasing)
           return owner
         }
@@ -89,23 +101,27 @@ extension Loop {
       home.load(ordering: .acquiring) & ~Item.taken == currentThread
     }
 
+    /// Whether `loop`, which is the calling thread's, has it.
+    @inline(__always)
+    final func belongs(to loop: Loop) -> Bool { isAtHome && self.loop.refers(to: loop) }
+
     enum Claim { case granted, invalid, elsewhere }
 
     /// Makes `loop` its owner, unless another loop is.
     final func claim(for loop: Loop) -> Claim {
       while true {
-        if isAtHome, self.loop === loop { return isValid ? .granted : .invalid }
+        if belongs(to: loop) { return isValid ? .granted : .invalid }
         let home = home.load(ordering: .acquiring)
         if home == Item.nobody {
           guard take(from: Item.nobody) else { continue }
           let granted = isValid
-          if granted { loopBehindHome = Unretained(loop) }
+          if granted { self.loop = Unretained(loop) }
           self.home.store(granted ? loop.thread : Item.nobody, ordering: .releasing)
           return granted ? .granted : .invalid
         }
         if take(from: home) {
           // A loop that has ended may have had a thread of the same name.
-          let isOurs = self.loop === loop
+          let isOurs = self.loop.refers(to: loop)
           self.home.store(home, ordering: .releasing)
           if isOurs { return isValid ? .granted : .invalid }
           return .elsewhere
@@ -120,8 +136,8 @@ extension Loop {
         let home = home.load(ordering: .acquiring)
         guard home & ~Item.taken == loop.thread else { return }
         if take(from: loop.thread) {
-          let isOurs = self.loop === loop
-          if isOurs { loopBehindHome = Unretained(nil) }
+          let isOurs = self.loop.refers(to: loop)
+          if isOurs { self.loop = Unretained(nil) }
           self.home.store(isOurs ? Item.nobody : home, ordering: .releasing)
           return
         }
@@ -148,13 +164,13 @@ extension Loop {
 
   /// An item's modes on one loop.
   struct Membership {
-    /// The modes it is in.
-    var modes: ModeTable.SetID = 0
     /// When it was added to the common modes, in the order of additions; 0 if it was not. Then it
     /// joins every mode that becomes common.
     var commonSince: UInt64 = 0
     /// When it was added, among the items of the loop.
     var sequence: UInt64 = 0
+    /// The modes it is in.
+    var modes: ModeTable.SetID = 0
 
     /// Whether the loop has it at all.
     var isEmpty: Bool { modes == 0 && commonSince == 0 }

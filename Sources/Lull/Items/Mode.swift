@@ -28,22 +28,22 @@ extension Loop {
     public var description: String { name }
 
     /// What a loop runs in most of the time.
-    public static let `default` = Mode("kCFRunLoopDefaultMode")
+    public static var `default`: Mode { Mode(id: 0) }
 
     /// Stands for a set of modes: what is added to it joins every mode of the set, now and later.
     ///
     /// The set holds ``default``, ``modalPanel`` and ``eventTracking`` on the main loop and
     /// ``default`` alone elsewhere; ``Loop/addCommonMode(_:)`` extends it. A loop cannot run in it.
-    public static let common = Mode("kCFRunLoopCommonModes")
+    public static var common: Mode { Mode(id: 1) }
 
     /// While the user drags or scrolls. What must go on meanwhile belongs to ``common``.
-    public static let eventTracking = Mode("NSEventTrackingRunLoopMode")
+    public static var eventTracking: Mode { Mode(id: 2) }
 
     /// While a modal panel is up.
-    public static let modalPanel = Mode("NSModalPanelRunLoopMode")
+    public static var modalPanel: Mode { Mode(id: 3) }
 
     /// While a call waits for its reply, shielded from everything else.
-    public static let connectionReply = Mode("NSConnectionReplyMode")
+    public static var connectionReply: Mode { Mode(id: 4) }
   }
 }
 
@@ -52,8 +52,16 @@ private final class ModeNames: @unchecked Sendable {  // guarded by `lock`
   static let shared = ModeNames()
 
   private let lock = Lock()
-  private var names: [String] = []
+  /// At first those that every program has, where `Mode` expects them.
+  private var names = [
+    "kCFRunLoopDefaultMode", "kCFRunLoopCommonModes", "NSEventTrackingRunLoopMode",
+    "NSModalPanelRunLoopMode", "NSConnectionReplyMode",
+  ]
   private var ids: [String: Int32] = [:]
+
+  private init() {
+    for (id, name) in names.enumerated() { ids[name] = Int32(id) }
+  }
 
   func id(of name: String) -> Int32 {
     lock.withLock {

@@ -79,6 +79,8 @@ extension Loop {
 
     override var kind: ItemKind { .observer(self) }
     override func release() { handler = nil }
+    override func joined(_ mode: ModeTable.Index, of loop: Loop) { loop.insert(self, mode) }
+    override func left(_ mode: ModeTable.Index, of loop: Loop) { loop.delete(self, mode) }
 
     var isFiring: Bool {
       get { firing.load(ordering: .relaxed) }

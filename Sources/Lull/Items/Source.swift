@@ -87,6 +87,8 @@ extension Loop {
 
     override var kind: ItemKind { .source(self) }
 
+    override func removed(from mode: Mode, of loop: Loop) { loop.dismiss(self, from: mode) }
+
     override func retire() {
       signalled.store(0, ordering: .releasing)
       let (seats, freed): ([Seat], Handlers?) = lock.withLock {

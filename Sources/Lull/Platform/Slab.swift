@@ -14,8 +14,9 @@ struct Slab<Element: ~Copyable>: ~Copyable {
   init() { unsafe start = .nowhere }
 
   deinit {
-    unsafe start.deinitialize(count: count)
-    if capacity > 0 { unsafe start.deallocate() }
+    guard capacity > 0 else { return }
+    if count > 0 { unsafe start.deinitialize(count: count) }
+    unsafe start.deallocate()
   }
 
   @inline(__always)
@@ -23,11 +24,11 @@ struct Slab<Element: ~Copyable>: ~Copyable {
 
   subscript(index: Int) -> Element {
     @inline(__always) unsafeAddress {
-      precondition(index >= 0 && index < count)
+      precondition(isWithin(index, count))
       return unsafe UnsafePointer(start + index)
     }
     @inline(__always) unsafeMutableAddress {
-      precondition(index >= 0 && index < count)
+      precondition(isWithin(index, count))
       return unsafe start + index
     }
   }
@@ -92,8 +93,9 @@ struct Ring<Element: ~Copyable>: ~Copyable {
   init() { unsafe start = .nowhere }
 
   deinit {
-    unsafe (start + head).deinitialize(count: count)
-    if capacity > 0 { unsafe start.deallocate() }
+    guard capacity > 0 else { return }
+    if count > 0 { unsafe (start + head).deinitialize(count: count) }
+    unsafe start.deallocate()
   }
 
   @inline(__always)
@@ -121,7 +123,7 @@ struct Ring<Element: ~Copyable>: ~Copyable {
   /// From the oldest, at 0.
   subscript(index: Int) -> Element {
     @inline(__always) unsafeAddress {
-      precondition(index >= 0 && index < count)
+      precondition(isWithin(index, count))
       return unsafe UnsafePointer(start + head + index)
     }
   }
@@ -145,6 +147,12 @@ struct Ring<Element: ~Copyable>: ~Copyable {
     }
     (head, end, capacity) = (0, count, room)
   }
+}
+
+/// Both bounds in one comparison.
+@inline(__always)
+private func isWithin(_ index: Int, _ count: Int) -> Bool {
+  UInt(bitPattern: index) < UInt(bitPattern: count)
 }
 
 extension UnsafeMutablePointer where Pointee: ~Copyable {

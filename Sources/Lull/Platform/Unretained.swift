@@ -4,10 +4,22 @@
 /// means that the object lives.
 @safe
 struct Unretained<Object: AnyObject> {
-  private unowned(unsafe) let object: Object?
+  private let reference: Unmanaged<Object>?
 
-  init(_ object: Object?) { unsafe self.object = object }
+  init(_ object: Object?) { unsafe reference = object.map { unsafe Unmanaged.passUnretained($0) } }
+
+  /// The object, kept alive by whoever asks.
+  var value: Object? { unsafe reference?.takeUnretainedValue() }
 
   @inline(__always)
-  var value: Object? { unsafe object }
+  func refers(to object: Object) -> Bool {
+    unsafe reference?.toOpaque() == Unmanaged.passUnretained(object).toOpaque()
+  }
+
+  /// Does something with the object, which lives at least as long as that takes.
+  @inline(__always)
+  func with<Result>(_ body: (Object) -> Result) -> Result? {
+    guard let reference = unsafe reference else { return nil }
+    return unsafe reference._withUnsafeGuaranteedRef { body($0) }
+  }
 }

@@ -4,22 +4,35 @@
 ///
 /// Its closure is called and dropped on the loop's thread, wherever it was made.
 struct Block: @unchecked Sendable {  // handed over whole, and called on one thread
-  enum Modes: Sendable, Equatable {
-    case one(Loop.Mode)
-    case several([Loop.Mode])
+  /// Its only mode; the first if there are several.
+  let mode: Loop.Mode
+  /// All its modes if there are several. A reference, so that none costs next to nothing.
+  let modes: ModeList?
+  let body: () -> Void
 
-    /// Whether `mode` is meant; the common pseudo-mode stands for its members of the moment.
-    @inline(__always)
-    func include(_ mode: Loop.Mode, isCommon: Bool) -> Bool {
-      switch self {
-      case .one(let own): own == mode || (isCommon && own == .common)
-      case .several(let own): own.contains { $0 == mode || (isCommon && $0 == .common) }
-      }
-    }
+  final class ModeList: Sendable {
+    let modes: [Loop.Mode]
+    init(_ modes: [Loop.Mode]) { self.modes = modes }
   }
 
-  let modes: Modes
-  let body: () -> Void
+  init(_ mode: Loop.Mode, _ body: @escaping () -> Void) {
+    (self.mode, modes, self.body) = (mode, nil, body)
+  }
+
+  init(_ modes: [Loop.Mode], _ body: @escaping () -> Void) {
+    (mode, self.modes, self.body) = (modes[0], modes.count > 1 ? ModeList(modes) : nil, body)
+  }
+
+  /// Whether it runs in a mode; the common pseudo-mode stands for its members of the moment.
+  @inline(__always)
+  func runs(in running: Loop.Mode, isCommon: Bool) -> Bool {
+    guard modes == nil else { return runsInOne(running, isCommon) }
+    return mode == running || (isCommon && mode == .common)
+  }
+
+  private func runsInOne(_ running: Loop.Mode, _ isCommon: Bool) -> Bool {
+    modes!.modes.contains { $0 == running || (isCommon && $0 == .common) }
+  }
 }
 
 /// The blocks of a loop, first in first out; those of other modes keep their place and wait.
@@ -29,7 +42,7 @@ struct BlockQueue: ~Copyable {
   /// What steps in other modes have passed over; older than all that is fresh.
   private var parked = Ring<Block>()
   /// What the parked wait for, each once: they are looked at only where one of them could run.
-  private var parkedModes: [Block.Modes] = []
+  private var parkedModes: [Loop.Mode] = []
   /// Empty; kept for its storage.
   private var spare = Ring<Block>()
 
@@ -39,10 +52,14 @@ struct BlockQueue: ~Copyable {
   @inline(__always)
   mutating func append(_ block: consuming Block) { fresh.append(block) }
 
+  @inline(__always)
   func hasBlock(in mode: Loop.Mode, isCommon: Bool) -> Bool {
-    if isEmpty { return false }
-    if parkedModes.contains(where: { $0.include(mode, isCommon: isCommon) }) { return true }
-    for index in 0..<fresh.count where fresh[index].modes.include(mode, isCommon: isCommon) {
+    isEmpty ? false : findsBlock(in: mode, isCommon)
+  }
+
+  private func findsBlock(in mode: Loop.Mode, _ isCommon: Bool) -> Bool {
+    if parkedModes.contains(where: { $0 == mode || (isCommon && $0 == .common) }) { return true }
+    for index in 0..<fresh.count where fresh[index].runs(in: mode, isCommon: isCommon) {
       return true
     }
     return false
@@ -50,14 +67,28 @@ struct BlockQueue: ~Copyable {
 
   // MARK: Steps
 
+  /// The block of a step that has only one, as when each queues the next; nil where it takes more
+  /// to find out.
+  @inline(__always)
+  mutating func takeOnly(in mode: Loop.Mode) -> Block? {
+    guard fresh.count == 1, parked.isEmpty, fresh[0].mode == mode, fresh[0].modes == nil else {
+      return nil
+    }
+    return fresh.removeFirst()
+  }
+
+  /// Whether the oldest is for this mode, at a glance.
+  @inline(__always)
+  func begins(with mode: Loop.Mode) -> Bool {
+    parked.isEmpty && !fresh.isEmpty && fresh[0].mode == mode
+  }
+
   /// One step of a pass in one mode: all that was queued when it began.
   struct Step: ~Copyable {
-    /// Passed over before, and not worth a look in this mode.
-    fileprivate var parked = Ring<Block>()
     fileprivate var queue = Ring<Block>()
-    /// Passed over in this step.
-    fileprivate var rest = Ring<Block>()
-    fileprivate var parkedModes: [Block.Modes] = []
+    /// Passed over: before, and not worth a look in this mode; or in this step.
+    fileprivate var parked = Ring<Block>()
+    fileprivate var parkedModes: [Loop.Mode] = []
 
     /// The next block to run. Asked each time whether the mode is common: an earlier block may have
     /// made it so.
@@ -65,10 +96,18 @@ struct BlockQueue: ~Copyable {
     mutating func next(in mode: Loop.Mode, isCommon: Bool) -> Block? {
       while !queue.isEmpty {
         let block = queue.removeFirst()
-        if block.modes.include(mode, isCommon: isCommon) { return block }
-        rest.append(block)
+        if block.runs(in: mode, isCommon: isCommon) { return block }
+        park(block)
       }
       return nil
+    }
+
+    @inline(never)
+    fileprivate mutating func park(_ block: consuming Block) {
+      for mode in block.modes?.modes ?? [block.mode] where !parkedModes.contains(mode) {
+        parkedModes.append(mode)
+      }
+      parked.append(block)
     }
   }
 
@@ -86,7 +125,10 @@ struct BlockQueue: ~Copyable {
   private mutating func takeParked(_ step: inout Step, _ mode: Loop.Mode, _ isCommon: Bool) {
     swap(&step.parked, &parked)
     swap(&step.parkedModes, &parkedModes)
-    guard step.parkedModes.contains(where: { $0.include(mode, isCommon: isCommon) }) else { return }
+    guard step.parkedModes.contains(where: { $0 == mode || (isCommon && $0 == .common) }) else {
+      return
+    }
+    // The oldest first: they are gone through again, with what is fresh after them.
     swap(&step.parked, &step.queue)
     step.parked.moveAll(to: &step.queue)
     step.parkedModes = []
@@ -95,19 +137,12 @@ struct BlockQueue: ~Copyable {
   /// What did not run goes back, ahead of what was queued meanwhile.
   @inline(__always)
   mutating func endStep(_ step: consuming Step) {
-    if !step.rest.isEmpty || !step.parked.isEmpty { park(&step) }
+    if !step.parked.isEmpty { takeBack(&step) }
     swap(&spare, &step.queue)
   }
 
-  private mutating func park(_ step: inout Step) {
-    for index in 0..<step.rest.count where !step.parkedModes.contains(step.rest[index].modes) {
-      step.parkedModes.append(step.rest[index].modes)
-    }
-    for modes in parkedModes where !step.parkedModes.contains(modes) {
-      step.parkedModes.append(modes)
-    }
-    step.rest.moveAll(to: &step.parked)
-    parked.moveAll(to: &step.parked)
+  private mutating func takeBack(_ step: inout Step) {
+    while !parked.isEmpty { step.park(parked.removeFirst()) }
     swap(&parked, &step.parked)
     swap(&parkedModes, &step.parkedModes)
   }

@@ -18,6 +18,8 @@ struct LoopState: ~Copyable {
   var mode: ModeTable.Index?
   /// Timers in their handlers, outermost first.
   var firing = Slab<Loop.Timer>()
+  /// Timers that the loop has let go of while they wait in a batch of due ones.
+  var leftovers = Slab<Loop.Item>()
   /// Empty; kept for their storage.
   var spareDue: [DueTimer] = []
   var spareFound: [TimerQueues.Due] = []
@@ -33,6 +35,9 @@ struct LoopState: ~Copyable {
   var turnEnds = Int64.max
   /// Who carries the outermost runs, in tests; else they carry themselves.
   var host: (any Loop.Host)?
+  /// When timers were last looked at: a lower bound for now. In virtual time, which stands still
+  /// for long, there is none.
+  var latestNow = Int64.max
   var isDrainingMainQueue = false
   /// The thread has ended: nothing is taken any more.
   var isOver = false
@@ -49,8 +54,9 @@ struct LoopState: ~Copyable {
 
 /// A timer whose turn it is in a pass.
 struct DueTimer {
-  /// Itself, since its slot may be another's by the time of its turn.
-  let timer: Loop.Timer
+  /// Itself, since its slot may be another's by the time of its turn. Should the loop let go of it
+  /// before, `leftovers` keep it.
+  let timer: Unretained<Loop.Timer>
   let sequence: UInt64
   /// When it was due, on the loop's own clock.
   let deadline: Int64
@@ -73,9 +79,10 @@ struct ItemSlots: ~Copyable {
     return Int32(items.count - 1)
   }
 
-  mutating func remove(_ slot: Int32) {
-    items[Int(slot)] = nil
+  /// Lets go of an item, which is handed out.
+  mutating func remove(_ slot: Int32) -> Loop.Item? {
     free.append(slot)
+    return items[Int(slot)].take()
   }
 
   @inline(__always)

@@ -17,6 +17,9 @@ struct SignalQueue: ~Copyable {
 
   private var signals: [Signal] = []
 
+  @inline(__always)
+  var isEmpty: Bool { signals.isEmpty }
+
   /// Notes a signal of a source, once: it may come to us as it joins its first mode, and again when
   /// the signal's own message arrives.
   mutating func append(_ seat: Loop.Seat, _ sequence: UInt64) {
@@ -54,6 +57,7 @@ struct SignalQueue: ~Copyable {
   }
 
   func hasSignal(in mode: ModeTable.Index, of modes: borrowing ModeTable) -> Bool {
+    if signals.isEmpty { return false }
     for signal in signals
     where signal.isLive && modes.contains(mode, in: signal.seat.membership.modes) {
       return true

@@ -24,6 +24,8 @@ package struct TimerQueues: ~Copyable {
   /// What is true of a timer, whatever entries say.
   struct Place {
     var deadline: Int64 = 0
+    /// Itself; the loop's items keep it alive.
+    var timer = Unretained<Loop.Timer>(nil)
     /// How much later it may fire.
     var tolerance: Int64 = 0
     /// Which arming its entry is of.
@@ -35,22 +37,31 @@ package struct TimerQueues: ~Copyable {
   }
 
   private var queues = Slab<Queue>()
-  /// By the number of the mode set, one for each clock; -1 where there is none.
-  private var indexOf = Slab<(suspending: Int32, continuous: Int32)>()
+  /// By mode set and clock; -1 where there is none.
+  private var indexOf = Slab<Int32>()
   private var places = Slab<Place>()
 
   package init() {}
 
   /// Puts a timer into the queue of `key`; it must be in none.
   package mutating func insert(
-    _ slot: Slot, deadline: Int64, tolerance: Int64, into key: Key
+    _ slot: Slot, _ timer: Loop.Timer? = nil, deadline: Int64, tolerance: Int64, into key: Key
   ) {
     while places.count <= Int(slot) { places.append(Place()) }
     assert(places[Int(slot)].queue < 0, "timer \(slot) is queued already")
-    let queue = index(of: key)
+    places[Int(slot)].timer = Unretained(timer)
+    insert(slot, deadline: deadline, tolerance: tolerance, into: index(of: key))
+  }
+
+  @inline(__always)
+  private mutating func insert(
+    _ slot: Slot, deadline: Int64, tolerance: Int64, into queue: Int32
+  ) {
     let arming = places[Int(slot)].arming &+ 1
-    places[Int(slot)] = Place(
-      deadline: deadline, tolerance: tolerance, arming: arming, queue: queue)
+    places[Int(slot)].deadline = deadline
+    places[Int(slot)].tolerance = tolerance
+    places[Int(slot)].arming = arming
+    places[Int(slot)].queue = queue
     queues[Int(queue)].insert(
       TimerEntry(deadline: deadline, slot: slot, arming: arming), isTolerant: tolerance > 0)
   }
@@ -61,17 +72,19 @@ package struct TimerQueues: ~Copyable {
     let queue = places[Int(slot)].queue
     guard queue >= 0 else { return }
     places[Int(slot)].queue = -1
-    queues[Int(queue)].entryDied(&places)
+    queues[Int(queue)].entryDied(places)
   }
 
-  /// Gives a timer a later date where that takes no more than saying so; false if it does not.
-  @inline(__always)
-  package mutating func putOff(_ slot: Slot, to deadline: Int64) -> Bool {
-    guard Int(slot) < places.count, places[Int(slot)].queue >= 0,
-      places[Int(slot)].deadline <= deadline, places[Int(slot)].tolerance == 0
-    else { return false }
-    places[Int(slot)].deadline = deadline
-    return true
+  /// Gives a timer that is in a queue another date.
+  package mutating func rearm(_ slot: Slot, for deadline: Int64, tolerance: Int64) {
+    guard Int(slot) < places.count, places[Int(slot)].queue >= 0 else { return }
+    let place = places[Int(slot)]
+    if place.deadline <= deadline, place.tolerance | tolerance == 0 {
+      // Put off, it takes no more than saying so.
+      return places[Int(slot)].deadline = deadline
+    }
+    queues[Int(place.queue)].entryDied(places)
+    insert(slot, deadline: deadline, tolerance: tolerance, into: place.queue)
   }
 
   @inline(__always)
@@ -100,6 +113,7 @@ package struct TimerQueues: ~Copyable {
   package struct Due {
     package let deadline: Int64
     package let slot: Slot
+    let timer: Unretained<Loop.Timer>
   }
 
   /// Appends the timers of a queue due at `now`, which stay queued. O(those found).
@@ -113,20 +127,18 @@ package struct TimerQueues: ~Copyable {
     queues[Int(queue)].collect(upTo: first, places, into: &firsts)
   }
 
+  @inline(__always)
   private mutating func index(of key: Key) -> Int32 {
-    while indexOf.count <= Int(key.modes) { indexOf.append((-1, -1)) }
-    let known =
-      key.base == .suspending
-      ? indexOf[Int(key.modes)].suspending : indexOf[Int(key.modes)].continuous
-    if known >= 0 { return known }
-    let index = Int32(queues.count)
+    let place = Int(key.modes) << 1 | (key.base == .continuous ? 1 : 0)
+    if place < indexOf.count, indexOf[place] >= 0 { return indexOf[place] }
+    return addQueue(key, at: place)
+  }
+
+  private mutating func addQueue(_ key: Key, at place: Int) -> Int32 {
+    while indexOf.count <= place { indexOf.append(-1) }
+    indexOf[place] = Int32(queues.count)
     queues.append(Queue(key: key))
-    if key.base == .suspending {
-      indexOf[Int(key.modes)].suspending = index
-    } else {
-      indexOf[Int(key.modes)].continuous = index
-    }
-    return index
+    return indexOf[place]
   }
 }
 
@@ -148,6 +160,7 @@ extension TimerQueues {
     @inline(__always)
     var isEmpty: Bool { live == 0 }
 
+    @inline(__always)
     mutating func insert(_ entry: TimerEntry, isTolerant: Bool) {
       live += 1
       if isTolerant { return tolerant.insert(entry) }
@@ -161,10 +174,15 @@ extension TimerQueues {
     }
 
     /// Of the entries one counts no more. They go together when they are the most.
-    mutating func entryDied(_ places: inout Slab<Place>) {
+    @inline(__always)
+    mutating func entryDied(_ places: borrowing Slab<Place>) {
       live -= 1
       dead += 1
-      guard dead > live + 64 else { return }
+      if dead > live + 64 { bury(places) }
+    }
+
+    @inline(never)
+    private mutating func bury(_ places: borrowing Slab<Place>) {
       near.filter { places[Int($0.slot)].owns($0) }
       far.filter { places[Int($0.slot)].owns($0) }
       tolerant.filter { places[Int($0.slot)].owns($0) }
@@ -221,7 +239,7 @@ extension TimerQueues {
       guard entry.deadline <= now else { return false }
       let place = places[Int(entry.slot)]
       if place.owns(entry), place.deadline <= now {
-        due.append(Due(deadline: place.deadline, slot: entry.slot))
+        due.append(Due(deadline: place.deadline, slot: entry.slot, timer: place.timer))
       }
       return true
     }

@@ -3,17 +3,28 @@
 /// Entries that are far off, sorted only as finely as their distance asks for: appended to a
 /// bucket, and handed on to finer ones as their time comes near.
 ///
-/// Time is cut into ticks of 2¹⁸ ns, about a quarter of a millisecond. A tick's number has groups
-/// of six bits; an entry lies at the level of the highest group in which its tick differs from the
-/// current one, in the bucket of that group's value. So the lowest bucket of the lowest level that
-/// has one is the next in time, and an entry moves at most once a level. The idea is that of the
-/// hashed hierarchical wheel of Varghese and Lauck (1987), without a hand that turns: the current
-/// tick jumps from bucket to bucket.
+/// Time is cut into ticks of 2^18 ns, about a quarter of a millisecond. A tick's number has groups
+/// of six bits. An entry lies at the level of the highest group in which its tick differs from the
+/// current one, in the bucket of that group's value: so the lowest bucket of the lowest level is
+/// the next in time, and an entry moves at most once a level. The idea is that of the hierarchical
+/// wheel of Varghese and Lauck (1987), without a hand that turns: the current tick jumps from
+/// bucket to bucket.
 struct TimerWheel: ~Copyable {
   struct Level: ~Copyable {
     var buckets = Slab<Slab<TimerEntry>>()
     /// A bit for each bucket that is not empty.
     var occupied: UInt64 = 0
+
+    @inline(__always)
+    mutating func insert(_ entry: TimerEntry, in bucket: Int) {
+      if buckets.isEmpty { makeBuckets() }
+      buckets[bucket].append(entry)
+      occupied |= 1 << UInt64(bucket)
+    }
+
+    private mutating func makeBuckets() {
+      while buckets.count < 64 { buckets.append(Slab()) }
+    }
   }
 
   private static let tickBits: Int64 = 18
@@ -35,14 +46,14 @@ struct TimerWheel: ~Copyable {
   func isNear(_ deadline: Int64) -> Bool { TimerWheel.tick(of: deadline) <= current }
 
   /// Takes an entry that is not near.
+  @inline(__always)
   mutating func insert(_ entry: TimerEntry) {
     let tick = TimerWheel.tick(of: entry.deadline)
     let highest = 63 - (tick ^ current).leadingZeroBitCount
-    let level = highest / TimerWheel.groupBits
-    let bucket = Int(tick >> Int64(level * TimerWheel.groupBits)) & 63
-    if level >= levels.count || levels[level].buckets.isEmpty { makeLevel(level) }
-    levels[level].buckets[bucket].append(entry)
-    levels[level].occupied |= 1 << UInt64(bucket)
+    // A division by six, for what is less than 46.
+    let level = (highest * 43) >> 8
+    if level >= levels.count { makeLevel(level) }
+    levels[level].insert(entry, in: Int(tick >> Int64(level * TimerWheel.groupBits)) & 63)
     occupied |= 1 << UInt32(level)
   }
 
@@ -106,6 +117,5 @@ struct TimerWheel: ~Copyable {
 
   private mutating func makeLevel(_ level: Int) {
     while levels.count <= level { levels.append(Level()) }
-    while levels[level].buckets.count < 64 { levels[level].buckets.append(Slab()) }
   }
 }

@@ -10,17 +10,31 @@ final class KernelPoller: Poller, @unchecked Sendable {  // loop's thread, but f
   /// The back end asked for; nil for the best there is.
   private let backEnd: BackEnd?
   /// None while the loop waits on the futex.
-  private var set: (any DescriptorSet)?
+  private var set: (any DescriptorSet)? {
+    get { box.value.set }
+    set {
+      box.value.set = newValue
+      box.value.epollSet = Unretained(newValue as? EpollSet)
+    }
+  }
   /// What a wake() writes to.
   private var ownEventfd: Eventfd?
   private var turns: TurnDescriptor?
   /// The deadline of a guest, whether anybody has asked for its descriptor yet or not.
   private var armed = Int64.max
-  private var watched: [CInt: Watch] = [:]
-  private var continuousDeadline = Int64.max
-  /// Whether the kernel's timer is set to it. There may have been no descriptor for one.
-  private var continuousIsSet = true
-  private var ownSlack: UInt64?
+  private let box = Box(Hot())
+
+  /// What each wait looks at.
+  struct Hot: ~Copyable {
+    var set: (any DescriptorSet)?
+    /// The set, when it is of the usual kind: the way without a table and counted references.
+    var epollSet = Unretained<EpollSet>(nil)
+    var watched: [CInt: Watch] = [:]
+    var continuousDeadline = Int64.max
+    /// Whether the kernel's timer is set to it. There may have been no descriptor for one.
+    var continuousIsSet = true
+    var ownSlack: UInt64?
+  }
 
   /// The set's epoll and the eventfd, for the calls that come from any thread; -1 without.
   private let epoll = Atomic<CInt>(-1)
@@ -30,7 +44,7 @@ final class KernelPoller: Poller, @unchecked Sendable {  // loop's thread, but f
   /// Whose descriptors these are: a child made by fork must not touch its parent's.
   private let generation = Atomic<UInt32>(lull_fork_generation())
 
-  private struct Watch {
+  struct Watch {
     let interest: Loop.Readiness
     let token: UInt64
   }
@@ -51,11 +65,12 @@ final class KernelPoller: Poller, @unchecked Sendable {  // loop's thread, but f
   // MARK: Clocks
 
   var now: Int64 { readClock(CLOCK_MONOTONIC) }
+  var coarseNow: Int64 { readClock(CLOCK_MONOTONIC_COARSE) }
   var continuousNow: Int64 { readClock(CLOCK_BOOTTIME) }
 
   // MARK: Descriptors
 
-  var watchesNothing: Bool { watched.isEmpty && continuousDeadline == .max }
+  var watchesNothing: Bool { box.value.watched.isEmpty && box.value.continuousDeadline == .max }
 
   func prepare(_ descriptor: CInt) throws(SystemError) {
     if isForked || eventfd.load(ordering: .acquiring) < 0 {
@@ -74,13 +89,14 @@ final class KernelPoller: Poller, @unchecked Sendable {  // loop's thread, but f
     guard !interest.isEmpty else { return unwatch(descriptor) }
     if isForked { leaveParent() }
     try open()
-    try set?.insert(descriptor, for: interest, token: token, isNew: watched[descriptor] == nil)
-    watched[descriptor] = Watch(interest: interest, token: token)
+    try set?.insert(
+      descriptor, for: interest, token: token, isNew: box.value.watched[descriptor] == nil)
+    box.value.watched[descriptor] = Watch(interest: interest, token: token)
   }
 
   func unwatch(_ descriptor: CInt) {
     if isForked { leaveParent() }
-    watched[descriptor] = nil
+    box.value.watched[descriptor] = nil
     set?.remove(descriptor)
   }
 
@@ -91,19 +107,19 @@ final class KernelPoller: Poller, @unchecked Sendable {  // loop's thread, but f
   }
 
   func setContinuousDeadline(_ deadline: Int64) {
-    guard deadline != continuousDeadline || !continuousIsSet else { return }
+    guard deadline != box.value.continuousDeadline || !box.value.continuousIsSet else { return }
     if isForked { leaveParent() }
-    continuousDeadline = deadline
+    box.value.continuousDeadline = deadline
     setTimer()
   }
 
   private func setTimer() {
     do {
-      try set?.setTimer(continuousDeadline)
-      continuousIsSet = set != nil
+      try set?.setTimer(box.value.continuousDeadline)
+      box.value.continuousIsSet = set != nil
     } catch {
       // No descriptor is left for the kernel's timer: waits are cut short instead.
-      continuousIsSet = false
+      box.value.continuousIsSet = false
     }
   }
 
@@ -138,11 +154,11 @@ final class KernelPoller: Poller, @unchecked Sendable {  // loop's thread, but f
   }
 
   private func insertAll() {
-    for (descriptor, watch) in watched {
+    for (descriptor, watch) in box.value.watched {
       do {
         try set?.insert(descriptor, for: watch.interest, token: watch.token, isNew: true)
       } catch {
-        watched[descriptor] = nil  // Closed by its user, who has not said so yet.
+        box.value.watched[descriptor] = nil  // Closed by its user, who has not said so yet.
       }
     }
   }
@@ -152,15 +168,19 @@ final class KernelPoller: Poller, @unchecked Sendable {  // loop's thread, but f
   func wait(until deadline: Int64, into ready: inout [ReadyEvent]) {
     if isForked { leaveParent() }
     let deadline = min(deadline, substituteDeadline)
-    guard let set else { return waitOnFutex(until: deadline) }
     // A signal handler that wants the loop awake says so by a wake().
+    let isDone: Void? = box.value.epollSet.with {
+      while !$0.wait(nanoseconds: nanoseconds(until: deadline), into: &ready) {}
+    }
+    if isDone != nil { return }
+    guard let set else { return waitOnFutex(until: deadline) }
     while !set.wait(nanoseconds: nanoseconds(until: deadline), into: &ready) {}
   }
 
   /// When to look at the clock that counts suspend, where the kernel has no timer for it.
   private var substituteDeadline: Int64 {
-    guard continuousDeadline != .max, !continuousIsSet else { return .max }
-    return now.addingClamped(continuousDeadline.addingClamped(-continuousNow))
+    guard box.value.continuousDeadline != .max, !box.value.continuousIsSet else { return .max }
+    return now.addingClamped(box.value.continuousDeadline.addingClamped(-continuousNow))
   }
 
   private func nanoseconds(until deadline: Int64) -> Int64? {
@@ -223,14 +243,14 @@ final class KernelPoller: Poller, @unchecked Sendable {  // loop's thread, but f
   // MARK: The thread and the process
 
   func runEnds() {
-    guard let slack = ownSlack else { return }
-    ownSlack = nil
+    guard let slack = box.value.ownSlack else { return }
+    box.value.ownSlack = nil
     _ = lull_exchange_timer_slack(slack)
   }
 
   /// Waits end within a nanosecond of the deadline instead of the thread's usual 50 microseconds.
   private func takeSlack() {
-    if ownSlack == nil { ownSlack = lull_exchange_timer_slack(1) }
+    if box.value.ownSlack == nil { box.value.ownSlack = lull_exchange_timer_slack(1) }
   }
 
   @inline(__always)
@@ -243,7 +263,7 @@ final class KernelPoller: Poller, @unchecked Sendable {  // loop's thread, but f
     epoll.store(-1, ordering: .releasing)
     eventfd.store(-1, ordering: .releasing)
     // That queue is the parent's: reading its eventfd would take the parent's wake-up away.
-    watched = watched.filter { !lull_is_main_queue_descriptor($0.key) }
+    box.value.watched = box.value.watched.filter { !lull_is_main_queue_descriptor($0.key) }
     try? open()
     generation.store(lull_fork_generation(), ordering: .releasing)
     // What came while there was nothing to wake by.
