@@ -15,6 +15,13 @@ let package = Package(
       name: "CSubjects", dependencies: ["CUV", "CEvent", "CGLib"],
       cSettings: [.treatAllWarnings(as: .error)],
       linkerSettings: [.linkedLibrary("ev")]),  // it comes without a file for pkg-config
+    // The same small program three times: how long it takes to start, and how big it is.
+    .executableTarget(name: "hello-raw", cSettings: [.treatAllWarnings(as: .error)]),
+    .executableTarget(
+      name: "hello-lull", dependencies: [.product(name: "Lull", package: "lull")],
+      swiftSettings: [.treatAllWarnings(as: .error)]),
+    .executableTarget(name: "hello-foundation", swiftSettings: [.treatAllWarnings(as: .error)]),
+
     .systemLibrary(name: "CUV", pkgConfig: "libuv", providers: [.apt(["libuv1-dev"])]),
     .systemLibrary(
       name: "CEvent", pkgConfig: "libevent_pthreads", providers: [.apt(["libevent-dev"])]),

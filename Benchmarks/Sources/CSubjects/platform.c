@@ -26,6 +26,8 @@ static uint64_t read_clock(clockid_t clock) {
 uint64_t bench_now(void) { return read_clock(CLOCK_MONOTONIC); }
 uint64_t bench_cpu_time(void) { return read_clock(CLOCK_PROCESS_CPUTIME_ID); }
 
+uint64_t bench_thread_cpu_time(void) { return read_clock(CLOCK_THREAD_CPUTIME_ID); }
+
 uint64_t bench_sleeps(void) {
   struct rusage usage;
   getrusage(RUSAGE_SELF, &usage);

@@ -142,8 +142,8 @@ static void pass(loop *l, bool waits) {
   }
   queue_run(&l->mail);
   if (l->is_stopped) return;
-  // A loop that only posts to itself looks outside now and then.
-  if (l->local.count) {
+  // While jobs come the kernel is asked now and then.
+  if (l->local.count || atomic_load(&l->mail.is_pending)) {
     if (++l->passes % 61) return;
     waits = false;
   }

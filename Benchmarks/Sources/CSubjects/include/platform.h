@@ -11,6 +11,8 @@
 uint64_t bench_now(void);
 /// Nanoseconds that all threads of the process have computed.
 uint64_t bench_cpu_time(void);
+/// Nanoseconds that the calling thread has computed.
+uint64_t bench_thread_cpu_time(void);
 /// How often threads of the process went to sleep.
 uint64_t bench_sleeps(void);
 /// Puts the calling thread, and those it starts, on one CPU.

@@ -51,7 +51,7 @@ typedef struct subject {
   void (*tick)(void *loop, uint64_t nanoseconds);
 
   /// Calls `bench_call(value)` while the descriptor is readable.
-  void (*watch)(void *loop, int descriptor, uint64_t value);
+  void (*_Nullable watch)(void *loop, int descriptor, uint64_t value);
 
   /// Adds six observers that call `bench_call(0)`, one for each point of a pass.
   void (*_Nullable observe)(void *loop);

@@ -90,16 +90,8 @@ func foundationSubject() -> subject {
         $0.loop.add(timer, forMode: .default)
       }
     },
-    watch: { loop, descriptor, value in
-      let handle = FileHandle(fileDescriptor: descriptor)
-      _ = NotificationCenter.default.addObserver(
-        forName: .NSFileHandleDataAvailable, object: handle, queue: nil
-      ) { _ in
-        bench_call(value)
-        handle.waitForDataInBackgroundAndNotify()
-      }
-      handle.waitForDataInBackgroundAndNotify()
-    },
+    // FileHandle's notifications come by way of Dispatch.
+    watch: nil,
     observe: nil, nest: nil
   )
 }

@@ -38,7 +38,7 @@ private func pass(_ subject: Subject, observed: Bool) throws -> [Double] {
 private func nest(_ subject: Subject) throws -> [Double] {
   let loop = subject.calls.make()
   for (place, pair) in try makePairs(1_000).enumerated() {
-    subject.calls.watch(loop, pair.reads, UInt64(place + 1))
+    subject.calls.watch!(loop, pair.reads, UInt64(place + 1))
   }
   let nests = UnsafeMutablePointer<Nests>.allocate(capacity: 1)
   nests.initialize(to: Nests(nest: subject.calls.nest!, stop: subject.calls.stop, loop: loop))

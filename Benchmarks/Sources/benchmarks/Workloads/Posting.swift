@@ -35,7 +35,12 @@ extension Workload {
 
   /// A callback that posts the next.
   static let hopping: [Workload] = [
-    Workload(name: "hop", rows: [Row(unit: "ns")], fits: everybody, measure: hop)
+    Workload(
+      name: "hop", rows: [Row(unit: "ns")], fits: everybody,
+      measure: { try hop($0, calls: $0.calls.post, on: { $0 }) }),
+    Workload(
+      name: "hop by a signal", rows: [Row(unit: "ns")], fits: { $0.calls.make_signal != nil },
+      measure: { try hop($0, calls: $0.calls.send_signal!, on: $0.calls.make_signal!) }),
   ]
 
   private static func post(
@@ -246,16 +251,20 @@ private func arrive(_ state: UnsafeMutableRawPointer, _ value: UInt64) {
   times.pointee.arrived.store(count, ordering: .releasing)
 }
 
-private func hop(_ subject: Subject) throws -> [Double] {
+/// Each call asks for the next, on the loop's thread.
+private func hop(
+  _ subject: Subject, calls send: @escaping Send,
+  on target: (UnsafeMutableRawPointer) -> UnsafeMutableRawPointer
+) throws -> [Double] {
   let loop = subject.calls.make()
   let chain = UnsafeMutablePointer<Chain>.allocate(capacity: 1)
   chain.initialize(
-    to: Chain(post: subject.calls.post, stop: subject.calls.stop, loop: loop))
+    to: Chain(send: send, target: target(loop), stop: subject.calls.stop, loop: loop))
   bench_on_call(hopOn, chain)
   let each = try nanosecondsEach { count in
     chain.pointee.left = count
     let start = bench_cpu_time()
-    subject.calls.post(loop)
+    send(chain.pointee.target)
     subject.calls.run(loop)
     let time = bench_cpu_time() - start
     try check(chain.pointee.left == 0, "it stopped with \(chain.pointee.left) hops to go")
@@ -265,7 +274,8 @@ private func hop(_ subject: Subject) throws -> [Double] {
 }
 
 private struct Chain {
-  let post: Send
+  let send: Send
+  let target: UnsafeMutableRawPointer
   let stop: Send
   let loop: UnsafeMutableRawPointer
   var left = 0
@@ -275,7 +285,7 @@ private func hopOn(_ state: UnsafeMutableRawPointer, _ value: UInt64) {
   let chain = state.assumingMemoryBound(to: Chain.self)
   chain.pointee.left -= 1
   if chain.pointee.left > 0 {
-    chain.pointee.post(chain.pointee.loop)
+    chain.pointee.send(chain.pointee.target)
   } else {
     chain.pointee.stop(chain.pointee.loop)
   }

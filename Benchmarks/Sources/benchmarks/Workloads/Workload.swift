@@ -26,10 +26,9 @@ struct Workload: Sendable {
   var rowNames: [String] { rows.map { $0.name.isEmpty ? name : "\(name) \($0.name)" } }
 
   static let all: [Workload] =
-    posting + hopping + timers + ticks + descriptors + passes
+    posting + hopping + timers + ticks + descriptors + passes + idle + memory + startup
 
   static func everybody(_ subject: Subject) -> Bool { true }
-  static func lullOnly(_ subject: Subject) -> Bool { subject.name == "Lull" }
 }
 
 /// Work that was not done as it should have been: the measurement says nothing.
