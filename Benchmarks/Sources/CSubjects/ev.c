@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <ev.h>
 
-#include "queue.h"
+#include "list.h"
 
 // The library's macros break the aliasing rules that this warning guards, by design.
 #pragma clang diagnostic ignored "-Wstrict-aliasing"
@@ -9,7 +9,7 @@
 typedef struct {
   struct ev_loop *ev;
   ev_async async;
-  queue mail;
+  list mail;
 } loop;
 
 typedef struct {
@@ -19,12 +19,12 @@ typedef struct {
 
 static void on_mail(struct ev_loop *ev, ev_async *async, int events) {
   (void)ev, (void)events;
-  queue_run(&((loop *)async->data)->mail);
+  list_run(&((loop *)async->data)->mail);
 }
 
 static void *make(void) {
   loop *l = malloc(sizeof *l);
-  queue_make(&l->mail);
+  list_make(&l->mail);
   l->ev = ev_loop_new(EVBACKEND_EPOLL);
   ev_async_init(&l->async, on_mail);
   l->async.data = l;
@@ -37,7 +37,7 @@ static void stop(void *l) { ev_break(((loop *)l)->ev, EVBREAK_ONE); }
 static void pass(void *l) { ev_run(((loop *)l)->ev, EVRUN_NOWAIT); }
 
 static void submit(loop *l, job j) {
-  if (queue_put(&l->mail, j)) ev_async_send(l->ev, &l->async);
+  if (list_put(&l->mail, j)) ev_async_send(l->ev, &l->async);
 }
 
 static void post(void *l) { submit(l, (job){call_plain, NULL}); }

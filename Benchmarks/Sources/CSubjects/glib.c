@@ -2,7 +2,7 @@
 #include <glib-unix.h>
 #include <glib.h>
 
-#include "queue.h"
+#include "job.h"
 
 typedef struct {
   GMainContext *context;

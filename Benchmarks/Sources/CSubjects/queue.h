@@ -1,21 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What every user of a loop without a queue of its own writes: jobs under a lock, in two arrays
-// that swap.
+// The queue of raw: jobs under a lock, in two arrays that swap.
 #pragma once
 
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
-#include <stdint.h>
-#include <stdlib.h>
 
-#include "subject.h"
-
-typedef struct {
-  void (*call)(void *context);
-  void *context;
-} job;
+#include "job.h"
 
 typedef struct {
   job *jobs;
@@ -69,29 +61,4 @@ static inline void queue_run(queue *q) {
   atomic_store(&q->is_pending, false);
   pthread_mutex_unlock(&q->lock);
   jobs_run(&q->running);
-}
-
-// The three kinds of job.
-
-static inline void call_plain(void *unused) {
-  (void)unused;
-  bench_call(0);
-}
-
-typedef struct {
-  uint64_t value;
-} owned;
-
-static inline void call_owning(void *context) {
-  owned *o = context;
-  bench_call(o->value);
-  free(o);
-}
-
-static inline void call_word(void *word) { bench_call((uintptr_t)word); }
-
-static inline owned *make_owned(uint64_t value) {
-  owned *o = malloc(sizeof *o);
-  o->value = value;
-  return o;
 }

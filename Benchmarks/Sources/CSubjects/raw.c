@@ -143,7 +143,7 @@ static void pass(loop *l, bool waits) {
   queue_run(&l->mail);
   if (l->is_stopped) return;
   // While jobs come the kernel is asked now and then.
-  if (l->local.count || atomic_load(&l->mail.is_pending)) {
+  if (l->local.count) {
     if (++l->passes % 61) return;
     waits = false;
   }

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <uv.h>
 
-#include "queue.h"
+#include "list.h"
 
 typedef struct {
   uv_loop_t uv;
   uv_async_t async;
-  queue mail;
+  list mail;
 } loop;
 
 typedef struct {
@@ -14,11 +14,11 @@ typedef struct {
   uv_timer_t timers[];
 } timers;
 
-static void on_mail(uv_async_t *async) { queue_run(&((loop *)async->data)->mail); }
+static void on_mail(uv_async_t *async) { list_run(&((loop *)async->data)->mail); }
 
 static void *make(void) {
   loop *l = malloc(sizeof *l);
-  queue_make(&l->mail);
+  list_make(&l->mail);
   uv_loop_init(&l->uv);
   uv_async_init(&l->uv, &l->async, on_mail);
   l->async.data = l;
@@ -30,7 +30,7 @@ static void stop(void *l) { uv_stop(&((loop *)l)->uv); }
 static void pass(void *l) { uv_run(&((loop *)l)->uv, UV_RUN_NOWAIT); }
 
 static void submit(loop *l, job j) {
-  if (queue_put(&l->mail, j)) uv_async_send(&l->async);
+  if (list_put(&l->mail, j)) uv_async_send(&l->async);
 }
 
 static void post(void *l) { submit(l, (job){call_plain, NULL}); }

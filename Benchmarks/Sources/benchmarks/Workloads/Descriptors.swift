@@ -24,7 +24,7 @@ func makePairs(_ count: Int) throws -> [(reads: Int32, writes: Int32)] {
   }
 }
 
-/// Ten bytes go round a ring of sockets, each read from one pair and written to the next.
+/// A hundred bytes go round a ring of sockets, each read from one pair and written to the next.
 private func passAround(_ subject: Subject, pairs count: Int) throws -> [Double] {
   let pairs = try makePairs(count)
   let loop = subject.calls.make()
@@ -32,7 +32,7 @@ private func passAround(_ subject: Subject, pairs count: Int) throws -> [Double]
   ring.initialize(to: Ring(stop: subject.calls.stop, loop: loop, pairs: pairs))
   bench_on_call(passOn, ring)
   for place in 0..<count { subject.calls.watch!(loop, pairs[place].reads, UInt64(place)) }
-  let bytes = 10
+  let bytes = 100
   let each = try nanosecondsEach { events in
     ring.pointee.left = events
     for place in 0..<bytes { _ = write(pairs[place * count / bytes].writes, "x", 1) }
