@@ -69,6 +69,8 @@ private struct Ring {
 
 private func passOn(_ state: UnsafeMutableRawPointer, _ value: UInt64) {
   let ring = state.assumingMemoryBound(to: Ring.self)
+  // After the last one a pool may have more in hand: those stay where they are, to be counted.
+  if ring.pointee.left == 0 { return }
   let place = Int(value)
   let next = place + 1 == ring.pointee.count ? 0 : place + 1
   var byte: UInt8 = 0

@@ -8,7 +8,7 @@ extension Workload {
     arming("timers, 100 k", 100_000),
     arming("timers, 1 M", 1_000_000),
     Workload(
-      name: "fire 1 M in 1 s", rows: [Row(unit: "ns")], fits: { $0.holds(1_000_000) },
+      name: "fire 1 M in 1 s", rows: [Row(unit: "ns")], rounds: 3, fits: { $0.holds(1_000_000) },
       measure: { try fire($0, 1_000_000) }),
   ]
 
@@ -16,7 +16,8 @@ extension Workload {
     Workload(
       name: name,
       rows: ["sum", "add", "re-arm", "put off", "cancel"].map { Row(name: $0, unit: "ns") },
-      fits: { $0.holds(count) }, measure: { try arm($0, count) })
+      rounds: count < 1_000_000 ? .max : 3, fits: { $0.holds(count) },
+      measure: { try arm($0, count) })
   }
 }
 
