@@ -49,6 +49,8 @@ typedef struct subject {
 
   /// Calls `bench_call(0)` every so often.
   void (*tick)(void *loop, uint64_t nanoseconds);
+  /// The same within microseconds: awake early, and spinning for the rest.
+  void (*_Nullable precise_tick)(void *loop, uint64_t nanoseconds);
 
   /// Calls `bench_call(value)` while the descriptor is readable.
   void (*_Nullable watch)(void *loop, int descriptor, uint64_t value);

@@ -108,6 +108,7 @@ func coreFoundationSubject() -> subject {
         CFRunLoopAddTimer($0, timer, kCFRunLoopDefaultMode)
       }
     },
+    precise_tick: nil,
     watch: { loop, descriptor, value in
       with(loop, as: CFRunLoop.self) {
         // Its port sources are no way: the loop itself reads eight bytes from them.

@@ -89,6 +89,7 @@ func dispatchSubject() -> subject {
         _ = Unmanaged.passRetained(timer as AnyObject)
       }
     },
+    precise_tick: nil,
     watch: { loop, descriptor, value in
       with(loop, as: SerialQueue.self) {
         let source = DispatchSource.makeReadSource(fileDescriptor: descriptor, queue: $0.queue)

@@ -90,6 +90,7 @@ func foundationSubject() -> subject {
         $0.loop.add(timer, forMode: .default)
       }
     },
+    precise_tick: nil,
     // FileHandle's notifications come by way of Dispatch.
     watch: nil,
     observe: nil, nest: nil

@@ -83,6 +83,7 @@ func lullSubject() -> subject {
         _ = $0.schedule(every: .nanoseconds(nanoseconds)) { _ in bench_call(0) }
       }
     },
+    precise_tick: nil,
     watch: { loop, descriptor, value in
       with(loop, as: Loop.self) {
         do {

@@ -6,6 +6,11 @@ extension Workload {
   static let ticks: [Workload] = [
     ticking("tick, 1 ms", nanoseconds: 1_000_000, count: 1_000),
     ticking("tick, 16.667 ms", nanoseconds: 16_666_667, count: 90),
+    Workload(
+      name: "precise tick, 16.667 ms",
+      rows: ["p50", "p99", "drift"].map { Row(name: $0, unit: "us") }, rounds: 3,
+      fits: { $0.calls.precise_tick != nil },
+      measure: { try tick($0, by: $0.calls.precise_tick!, 16_666_667, 90) }),
   ]
 
   /// How late each tick is against the grid that begins with the first. A tick that was left out
@@ -14,17 +19,20 @@ extension Workload {
     Workload(
       name: name,
       rows: ["p50", "p99", "drift"].map { Row(name: $0, unit: "us") }, rounds: 3, fits: everybody,
-      measure: { try tick($0, nanoseconds, count) })
+      measure: { try tick($0, by: $0.calls.tick, nanoseconds, count) })
   }
 }
 
-private func tick(_ subject: Subject, _ nanoseconds: UInt64, _ count: Int) throws -> [Double] {
+private func tick(
+  _ subject: Subject, by begin: @convention(c) (UnsafeMutableRawPointer, UInt64) -> Void,
+  _ nanoseconds: UInt64, _ count: Int
+) throws -> [Double] {
   let loop = subject.calls.make()
   let ticks = UnsafeMutablePointer<Ticks>.allocate(capacity: 1)
   ticks.initialize(to: Ticks(stop: subject.calls.stop, loop: loop, count: count))
   bench_on_call(noteTick, ticks)
   let start = bench_now()
-  subject.calls.tick(loop, nanoseconds)
+  begin(loop, nanoseconds)
   subject.calls.run(loop)
   try check(ticks.pointee.dates.count >= count, "\(ticks.pointee.dates.count) ticks came")
   let late = ticks.pointee.dates.prefix(count).enumerated().map { place, date in
