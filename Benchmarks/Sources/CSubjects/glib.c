@@ -47,8 +47,13 @@ static void submit(loop *l, GSourceFunc call, gpointer context, GDestroyNotify d
 }
 
 static void post(void *l) { submit(l, on_call, NULL, NULL); }
-static void post_owning(void *l, uint64_t value) { submit(l, on_owning, make_owned(value), free); }
-static void send_word(void *l, uint64_t value) { submit(l, on_call, (gpointer)(uintptr_t)value, NULL); }
+static void post_owning(void *l, uint64_t value) {
+  submit(l, on_owning, make_owned(value), free);
+}
+
+static void send_word(void *l, uint64_t value) {
+  submit(l, on_call, (gpointer)(uintptr_t)value, NULL);
+}
 
 static gboolean dispatch_signal(GSource *source, GSourceFunc call, gpointer context) {
   (void)call, (void)context;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a library without a queue leaves to its users, as they mostly write it, and as libuv does for
-// its own thread pool: a list of allocated nodes under a mutex.
+// What a library without a queue leaves to its users, as they mostly write it: a list of allocated
+// nodes under a mutex.
 #pragma once
 
 #include <pthread.h>

@@ -212,8 +212,13 @@ static void submit(loop *l, job j) {
 }
 
 static void post(void *l) { submit(l, (job){call_plain, NULL}); }
-static void post_owning(void *l, uint64_t value) { submit(l, (job){call_owning, make_owned(value)}); }
-static void send_word(void *l, uint64_t value) { submit(l, (job){call_word, (void *)(uintptr_t)value}); }
+static void post_owning(void *l, uint64_t value) {
+  submit(l, (job){call_owning, make_owned(value)});
+}
+
+static void send_word(void *l, uint64_t value) {
+  submit(l, (job){call_word, (void *)(uintptr_t)value});
+}
 
 typedef struct {
   loop *loop;
