@@ -22,17 +22,31 @@ extension Loop {
   /// See ``perform(in:_:)-(Loop.Mode,_)``.
   public func perform(in modes: [Mode], _ body: sending @escaping () -> Void) {
     precondition(!modes.isEmpty, "a block without modes would never run; name at least one")
-    submit(Block(modes, body))
+    submit(Block(modes.count > 1 ? .choice(of: modes) : modes[0], body))
   }
 
   // MARK: Posting
 
   @inline(__always)
   private func submit(_ block: consuming Block) {
-    guard isCurrent, !hasMail else { return _ = post(.perform(block)) }
+    guard isCurrent, !hasMail else {
+      if case .first = mail.post(block) { wakeIfSleeping() }
+      return
+    }
     guard !state.value.isOver else { return }
-    enqueue(block)
+    create(block.mode)
+    state.value.blocks.append(block)
     wakeIfSleeping()
+  }
+
+  /// A block brings its modes into being, as in CFRunLoop.
+  @inline(__always)
+  private func create(_ mode: Mode) {
+    if mode.isChoice {
+      for mode in mode.choices { state.value.modes.create(mode) }
+    } else {
+      state.value.modes.create(mode)
+    }
   }
 
   /// Does what is asked, now on the loop's thread, else by mail; false if the loop's thread has
@@ -44,7 +58,7 @@ extension Loop {
     // What other threads asked before this comes first. Only what may call handlers anyway reads
     // the mail for that: nobody expects them inside perform(_:).
     switch mail {
-    case .perform, .signal, .idle: if hasMail { return post(mail) }
+    case .signal, .idle: if hasMail { return post(mail) }
     case .add, .addSource, .remove, .addCommonMode: readMail()
     case .retire, .retireSeat, .rearm, .interest: break
     }
@@ -52,6 +66,14 @@ extension Loop {
     // The host's own code, between two turns: what it changed may need one.
     wakeIfSleeping()
     return true
+  }
+
+  /// A source of this loop has been signalled.
+  func note(_ sequence: UInt64, of seat: Seat) {
+    guard isCurrent, !hasMail else { return _ = post(.signal(seat, sequence)) }
+    guard !state.value.isOver else { return }
+    state.value.signals.append(seat, sequence)
+    wakeIfSleeping()
   }
 
   /// Leaves something for the loop's thread, and wakes it.
@@ -79,13 +101,17 @@ extension Loop {
 
   private func readAll() {
     if state.value.inbox.isEmpty { state.value.inbox.refill(from: mail) }
-    // Asked each time: a letter may run the loop, which reads on.
-    while !state.value.inbox.isEmpty { handle(state.value.inbox.next()) }
+    // A letter may run the loop, which reads on.
+    repeat {
+      let known = state.value.blocks.freshCount
+      state.value.inbox.moveBlocks(to: &state.value.blocks)
+      state.value.blocks.forEachMode(after: known, create)
+      if let letter = state.value.inbox.nextLetter() { handle(letter) }
+    } while !state.value.inbox.isEmpty
   }
 
   private func handle(_ mail: consuming Mail) {
     switch mail {
-    case .perform(let block): enqueue(block)
     case .signal(let seat, let sequence): state.value.signals.append(seat, sequence)
     case .add(let item, let mode):
       guard case .granted = item.claim(for: self) else { return }
@@ -100,14 +126,6 @@ extension Loop {
     case .addCommonMode(let mode): makeCommon(mode)
     case .idle(let request): idle.handle(request)
     }
-  }
-
-  /// A block brings its mode into being, as in CFRunLoop.
-  @inline(__always)
-  private func enqueue(_ block: consuming Block) {
-    state.value.modes.create(block.mode)
-    if let modes = block.modes { for mode in modes.modes { state.value.modes.create(mode) } }
-    state.value.blocks.append(block)
   }
 
   // MARK: The end
@@ -127,7 +145,7 @@ extension Loop {
     for item in state.value.items.all { abandon(item) }
     idle.die()
     var late = mail.close()
-    while !late.isEmpty { refuse(late.removeFirst()) }
+    while !late.letters.isEmpty { refuse(late.letters.removeFirst().mail) }
     // Whoever got in before the end takes back what it brought. In a child made by fork there is
     // nobody who could.
     while isOfThisProcess, arrivals.load(ordering: .sequentiallyConsistent) > 0 { yieldThread() }

@@ -109,26 +109,33 @@ extension Loop {
 
   /// Performs the signalled sources of the mode, by order; true if any was.
   @inline(__always)
-  private func performSignalledSources(_ run: Activation) -> Bool {
+  func performSignalledSources(_ run: Activation) -> Bool {
     state.value.signals.isEmpty ? false : performDueSources(run)
   }
 
   private func performDueSources(_ run: Activation) -> Bool {
+    if let only = state.value.signals.only(in: run.mode, of: state.value.modes) {
+      return perform(only, in: run.mode)
+    }
     var performed = false
     var dropped: [SignalQueue.Signal] = []
     let due = state.value.signals.due(in: run.mode, of: state.value.modes, dropped: &dropped)
     dropped.removeAll()
-    for signal in due {
-      let source = signal.seat.source
-      // Any signal will do: a nested run may have performed this one and left another.
-      guard source.isValid, isSeated(signal.seat, in: run.mode),
-        let handler = source.calls?.perform, source.takeSignal()
-      else { continue }
-      call(.source(source)) { handler(source) }
+    for signal in due where perform(signal, in: run.mode) {
       performed = true
       if run.returnsAfterSource { break }
     }
     return performed
+  }
+
+  private func perform(_ signal: SignalQueue.Signal, in mode: ModeTable.Index) -> Bool {
+    let source = signal.seat.source
+    // Any signal will do: a nested run may have performed this one and left another.
+    guard source.isValid, isSeated(signal.seat, in: mode), let handler = source.performer,
+      source.takeSignal()
+    else { return false }
+    call(.source(source)) { handler(source) }
+    return true
   }
 
   // MARK: Waiting
@@ -143,8 +150,9 @@ extension Loop {
   /// Sleeps until something of the mode is ready or due, or idle work wants to go on.
   private func wait(_ pass: inout Pass, into ready: inout [ReadyEvent]) {
     guard pass.waits else { return }
+    if ready.isEmpty { spin(pass) }
     if let deadline = fallAsleep(pass, into: &ready) {
-      poller.wait(until: deadline, into: &ready)
+      sleep(until: deadline, in: pass.run.mode, into: &ready)
       wakeFromSleep(pass, into: &ready)
     }
     pass.runs = state.value.runs

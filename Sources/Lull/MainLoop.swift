@@ -117,6 +117,18 @@ public struct MainLoop: Sendable {
   /// See ``Loop/nextFire(in:)``.
   public func nextFire(in mode: Loop.Mode) -> Loop.Instant? { loop.nextFire(in: mode) }
 
+  /// See ``Loop/spinsBeforeSleep``.
+  public var spinsBeforeSleep: Bool {
+    get { loop.spinsBeforeSleep }
+    nonmutating set { loop.spinsBeforeSleep = newValue }
+  }
+
+  /// See ``Loop/timerLead``.
+  public var timerLead: Duration {
+    get { loop.timerLead }
+    nonmutating set { loop.timerLead = newValue }
+  }
+
   /// See ``Loop/trace``.
   public var trace: (any Loop.TraceSink)? {
     get { loop.trace }

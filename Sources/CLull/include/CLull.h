@@ -15,6 +15,15 @@
 /// The calling thread, as a word that no two living threads share. One instruction.
 static inline uintptr_t lull_thread(void) { return (uintptr_t)__builtin_thread_pointer(); }
 
+/// Tells the processor that the thread spins.
+static inline void lull_pause(void) {
+#if defined(__x86_64__)
+  __builtin_ia32_pause();
+#elif defined(__aarch64__)
+  __asm__ __volatile__("yield");
+#endif
+}
+
 /// The process's main thread, or 0 when this image was loaded on another one.
 uintptr_t lull_main_thread(void);
 

@@ -37,16 +37,11 @@ extension Loop {
   /// to. In the long run it allocates nothing for values that do not themselves.
   ///
   /// > Threads: any. The handler runs on the loop's thread.
-  public final class Mailbox<Value>: Source, @unchecked Sendable {  // all guarded by `guardian`
+  public final class Mailbox<Value>: Source, @unchecked Sendable {  // `box` has its own lock
     /// How many values may wait for the handler; `Int.max` for no limit.
     public let limit: Int
 
-    private let guardian = Lock()
-    private var waiting: [Value] = []
-    /// Empty; kept for its storage.
-    private var spare: [Value] = []
-    /// The loop it was first added to.
-    private var loopOfHandler: Loop?
+    private let box = Box(MailboxState<Value>())
 
     /// A mailbox that calls `handler` with what was sent.
     ///
@@ -76,39 +71,46 @@ extension Loop {
     ///   value that is not `Sendable` is given up with the attempt.
     /// - Complexity: amortised O(1), under a lock that is held for no user code.
     public func send(_ value: sending Value) throws(MailboxError) {
-      let first = try guardian.withLock { () throws(MailboxError) -> UInt64? in
-        guard isValid, loopOfHandler?.hasEnded.load(ordering: .acquiring) != true else {
-          throw .closed
-        }
-        guard waiting.count < limit else { throw .full }
-        waiting.append(value)
+      box.value.lock.lock()
+      var first: UInt64?
+      do {
+        defer { box.value.lock.unlock() }
+        let hasLoop = box.value.loop.with { !$0.hasEnded.load(ordering: .acquiring) } ?? true
+        guard isValid, hasLoop else { throw .closed }
+        guard box.value.waiting.count < limit else { throw .full }
+        box.value.waiting.append(value)
         // Noted under the lock, so that a signal always stands for something that waits.
-        return waiting.count == 1 ? noteSignal() : nil
+        if box.value.waiting.count == 1 { first = noteSignal() }
       }
       if let first { announce(first) }
     }
 
     /// How many values wait for the handler.
-    package var count: Int { guardian.withLock { waiting.count } }
+    package var count: Int { box.value.lock.withLock { box.value.waiting.count } }
 
     private func deliver(to handler: (Mailbox<Value>, [Value]) -> Void) {
       var batch: [Value] = []
-      guardian.withLock {
-        swap(&batch, &spare)
-        swap(&batch, &waiting)
+      box.value.lock.withLock {
+        swap(&batch, &box.value.spare)
+        swap(&batch, &box.value.waiting)
         // Someone may have signalled again before the swap, for what we have got now.
         takeSignal()
       }
       guard !batch.isEmpty else { return }
       handler(self, batch)
       batch.removeAll(keepingCapacity: true)  // Outside the lock: values may do things as they go.
-      guardian.withLock { if spare.capacity < batch.capacity { swap(&spare, &batch) } }
+      box.value.lock.withLock {
+        if box.value.spare.capacity < batch.capacity { swap(&box.value.spare, &batch) }
+      }
     }
 
     override func joins(_ loop: Loop) {
-      let isOurs = guardian.withLock {
-        if loopOfHandler == nil { loopOfHandler = loop }
-        return loopOfHandler === loop
+      let isOurs = box.value.lock.withLock {
+        if box.value.loopKept == nil {
+          box.value.loopKept = loop
+          box.value.loop = Unretained(loop)
+        }
+        return box.value.loop.refers(to: loop)
       }
       precondition(
         isOurs, "a mailbox belongs to the loop it was first added to; make one for each loop")
@@ -117,11 +119,22 @@ extension Loop {
     override func retire() {
       super.retire()
       var dropped: [[Value]] = [[], []]
-      guardian.withLock {
-        swap(&dropped[0], &waiting)
-        swap(&dropped[1], &spare)
+      box.value.lock.withLock {
+        swap(&dropped[0], &box.value.waiting)
+        swap(&dropped[1], &box.value.spare)
       }
       dropped.removeAll()  // Outside the lock, for the same reason.
     }
   }
+}
+
+/// What a mailbox holds, guarded by its lock.
+struct MailboxState<Value>: ~Copyable {
+  let lock = Lock()
+  var waiting: [Value] = []
+  /// Empty; kept for its storage.
+  var spare: [Value] = []
+  /// The loop it was first added to, and the same without counting.
+  var loopKept: Loop?
+  var loop = Unretained<Loop>(nil)
 }

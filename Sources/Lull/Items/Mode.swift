@@ -27,6 +27,19 @@ extension Loop {
     /// The name, for logs.
     public var description: String { name }
 
+    /// Stands for whichever of several modes, which must be more than one. Kept like names.
+    static func choice(of modes: [Mode]) -> Mode {
+      Mode(id: ModeNames.shared.choice(of: modes.map(\.id)))
+    }
+
+    @inline(__always)
+    var isChoice: Bool { id < 0 }
+
+    /// The modes it stands for: itself, as a rule.
+    var choices: [Mode] {
+      isChoice ? ModeNames.shared.choices(id).map { Mode(id: $0) } : [self]
+    }
+
     /// What a loop runs in most of the time.
     public static var `default`: Mode { Mode(id: 0) }
 
@@ -74,4 +87,17 @@ private final class ModeNames: @unchecked Sendable {  // guarded by `lock`
   }
 
   func name(of id: Int32) -> String { lock.withLock { names[Int(id)] } }
+
+  /// By number, which is negative.
+  private var choices: [[Int32]] = []
+
+  func choice(of ids: [Int32]) -> Int32 {
+    lock.withLock {
+      let place = choices.firstIndex(of: ids) ?? choices.count
+      if place == choices.count { choices.append(ids) }
+      return Int32(-1 - place)
+    }
+  }
+
+  func choices(_ id: Int32) -> [Int32] { lock.withLock { choices[-1 - Int(id)] } }
 }

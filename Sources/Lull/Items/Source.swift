@@ -81,8 +81,8 @@ extension Loop {
       lock.withLock {
         if seats.count == 1 { only = seats[0] } else { several = seats }
       }
-      if let only { only.loop.submit(.signal(only, sequence)) }
-      for seat in several { seat.loop.submit(.signal(seat, sequence)) }
+      only?.loop.note(sequence, of: only!)
+      for seat in several { seat.loop.note(sequence, of: seat) }
     }
 
     override var kind: ItemKind { .source(self) }
@@ -105,6 +105,9 @@ extension Loop {
 
     /// What it calls, while it is valid or has modes left to leave.
     final var calls: Handlers? { lock.withLock { handlers } }
+
+    /// What it calls when it is performed.
+    final var performer: Handler? { lock.withLock { handlers?.perform } }
 
     /// Whether the signal that came as `sequence` still waits.
     @inline(__always)

@@ -43,6 +43,7 @@ package struct Lock: ~Copyable, Sendable {
       {
         return
       }
+      lull_pause()
     }
     // From here on we may have company, so whoever unlocks must look for sleepers.
     while word.exchange(Lock.contended, ordering: .acquiring) != Lock.free {

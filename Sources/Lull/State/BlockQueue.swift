@@ -1,37 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// A block that waits to run once, in the first run of one of its modes.
+/// A block that waits to run once, in the first run of its mode, or of one of several.
 ///
 /// Its closure is called and dropped on the loop's thread, wherever it was made.
 struct Block: @unchecked Sendable {  // handed over whole, and called on one thread
-  /// Its only mode; the first if there are several.
-  let mode: Loop.Mode
-  /// All its modes if there are several. A reference, so that none costs next to nothing.
-  let modes: ModeList?
   let body: () -> Void
+  /// Possibly a choice of several.
+  let mode: Loop.Mode
 
-  final class ModeList: Sendable {
-    let modes: [Loop.Mode]
-    init(_ modes: [Loop.Mode]) { self.modes = modes }
-  }
-
-  init(_ mode: Loop.Mode, _ body: @escaping () -> Void) {
-    (self.mode, modes, self.body) = (mode, nil, body)
-  }
-
-  init(_ modes: [Loop.Mode], _ body: @escaping () -> Void) {
-    (mode, self.modes, self.body) = (modes[0], modes.count > 1 ? ModeList(modes) : nil, body)
-  }
+  init(_ mode: Loop.Mode, _ body: @escaping () -> Void) { (self.mode, self.body) = (mode, body) }
 
   /// Whether it runs in a mode; the common pseudo-mode stands for its members of the moment.
   @inline(__always)
   func runs(in running: Loop.Mode, isCommon: Bool) -> Bool {
-    guard modes == nil else { return runsInOne(running, isCommon) }
-    return mode == running || (isCommon && mode == .common)
-  }
-
-  private func runsInOne(_ running: Loop.Mode, _ isCommon: Bool) -> Bool {
-    modes!.modes.contains { $0 == running || (isCommon && $0 == .common) }
+    mode.isChoice
+      ? mode.choices.contains { $0 == running || (isCommon && $0 == .common) }
+      : mode == running || (isCommon && mode == .common)
   }
 }
 
@@ -52,6 +36,25 @@ struct BlockQueue: ~Copyable {
   @inline(__always)
   mutating func append(_ block: consuming Block) { fresh.append(block) }
 
+  /// Takes so many blocks from the front of a ring: all at once where that is possible.
+  mutating func append(contentsOf ring: inout Ring<Block>, count: Int) {
+    if fresh.isEmpty, count == ring.count { return swap(&fresh, &ring) }
+    for _ in 0..<count { fresh.append(ring.removeFirst()) }
+  }
+
+  /// Calls `body` with the mode of each block that is new since the first `count`.
+  @inline(__always)
+  func forEachMode(after count: Int, _ body: (Loop.Mode) -> Void) {
+    var last: Loop.Mode?
+    for index in count..<fresh.count where fresh[index].mode != last {
+      last = fresh[index].mode
+      body(fresh[index].mode)
+    }
+  }
+
+  /// How many no step has looked at yet.
+  var freshCount: Int { fresh.count }
+
   @inline(__always)
   func hasBlock(in mode: Loop.Mode, isCommon: Bool) -> Bool {
     isEmpty ? false : findsBlock(in: mode, isCommon)
@@ -71,7 +74,7 @@ struct BlockQueue: ~Copyable {
   /// to find out.
   @inline(__always)
   mutating func takeOnly(in mode: Loop.Mode) -> Block? {
-    guard fresh.count == 1, parked.isEmpty, fresh[0].mode == mode, fresh[0].modes == nil else {
+    guard fresh.count == 1, parked.isEmpty, fresh[0].mode == mode else {
       return nil
     }
     return fresh.removeFirst()
@@ -104,9 +107,7 @@ struct BlockQueue: ~Copyable {
 
     @inline(never)
     fileprivate mutating func park(_ block: consuming Block) {
-      for mode in block.modes?.modes ?? [block.mode] where !parkedModes.contains(mode) {
-        parkedModes.append(mode)
-      }
+      for mode in block.mode.choices where !parkedModes.contains(mode) { parkedModes.append(mode) }
       parked.append(block)
     }
   }

@@ -38,6 +38,10 @@ struct LoopState: ~Copyable {
   /// When timers were last looked at: a lower bound for now. In virtual time, which stands still
   /// for long, there is none.
   var latestNow = Int64.max
+  /// Whether to spin before a sleep, where that has been chosen.
+  var spin: SpinPolicy?
+  /// How long before timers' dates to wake, in nanoseconds.
+  var timerLead: Int64 = 0
   var isDrainingMainQueue = false
   /// The thread has ended: nothing is taken any more.
   var isOver = false

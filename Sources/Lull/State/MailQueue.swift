@@ -2,9 +2,8 @@
 
 internal import Synchronization
 
-/// What another thread asks of a loop.
+/// What another thread asks of a loop, blocks aside.
 enum Mail: @unchecked Sendable {  // handed over whole, under the queue's lock
-  case perform(Block)
   case signal(Loop.Seat, UInt64)
   case add(Loop.Item, Loop.Mode)
   case addSource(Loop.Source, Loop.Mode)
@@ -17,55 +16,98 @@ enum Mail: @unchecked Sendable {  // handed over whole, under the queue's lock
   case idle(IdleRequest)
 }
 
-/// What other threads ask, in the order they asked.
-///
-/// Two rings swap, so that neither side allocates in the long run, and the loop looks at one atomic
-/// before it takes the lock.
-final class MailQueue: @unchecked Sendable {  // `box` is guarded by `lock`
-  struct Incoming: ~Copyable {
-    var letters = Ring<Mail>()
-    var isClosed = false
+/// What waits to be read: blocks, which are many and small, and letters between them.
+struct MailBag: ~Copyable {
+  struct Letter {
+    let mail: Mail
+    /// How many blocks of this bag came before it.
+    let blocksBefore: Int
   }
 
-  private let lock = Lock()
-  private let box = Box(Incoming())
-  /// Set by the first of a batch alone: the others find company.
+  var blocks = Ring<Block>()
+  var letters = Ring<Letter>()
+  /// How many blocks have gone in since it was empty, and how many have come out.
+  var blocksIn = 0
+  var blocksOut = 0
+
+  @inline(__always)
+  var isEmpty: Bool { blocks.isEmpty && letters.isEmpty }
+
+  @inline(__always)
+  mutating func append(_ block: consuming Block) {
+    blocks.append(block)
+    blocksIn += 1
+  }
+
+  mutating func append(_ mail: consuming Mail) {
+    letters.append(Letter(mail: mail, blocksBefore: blocksIn))
+  }
+}
+
+/// What other threads ask, in the order they asked.
+///
+/// Two bags swap, so that neither side allocates in the long run, and the loop looks at one atomic
+/// before it takes the lock.
+final class MailQueue: @unchecked Sendable {  // `box` is guarded by the lock in it
+  struct Incoming: ~Copyable {
+    let lock = Lock()
+    var isClosed = false
+    var bag = MailBag()
+  }
+
+  /// Set by the first of a batch alone: the others find company. It lies apart from what posters
+  /// write, so that they keep their cache line while the loop looks whether there is anything.
   private let pending = Atomic<Bool>(false)
+  private let box = Box(Incoming())
 
   enum Delivery { case first, company, closed }
 
   /// Any thread. After `first`, wake the loop if it sleeps; others need not.
   @inline(__always)
-  func post(_ mail: consuming Mail) -> Delivery {
-    lock.lock()
-    defer { lock.unlock() }
+  func post(_ block: consuming Block) -> Delivery {
+    box.value.lock.lock()
+    defer { box.value.lock.unlock() }
     if box.value.isClosed { return .closed }
-    let isFirst = box.value.letters.isEmpty
-    box.value.letters.append(mail)
-    // Under the lock, lest a second poster be back before the first has said so.
-    if isFirst { pending.store(true, ordering: .sequentiallyConsistent) }
-    return isFirst ? .first : .company
+    let isFirst = box.value.bag.isEmpty
+    box.value.bag.append(block)
+    return isFirst ? announced() : .company
+  }
+
+  /// The same for all that is no block.
+  func post(_ mail: consuming Mail) -> Delivery {
+    box.value.lock.lock()
+    defer { box.value.lock.unlock() }
+    if box.value.isClosed { return .closed }
+    let isFirst = box.value.bag.isEmpty
+    box.value.bag.append(mail)
+    return isFirst ? announced() : .company
+  }
+
+  /// Under the lock, lest a second poster be back before the first has said so.
+  private func announced() -> Delivery {
+    pending.store(true, ordering: .sequentiallyConsistent)
+    return .first
   }
 
   /// Whether there may be something. Never false with mail whose poster has returned.
   @inline(__always)
   var isPending: Bool { pending.load(ordering: .sequentiallyConsistent) }
 
-  /// Exchanges all there is for the empty storage of `letters`.
-  func take(into letters: inout Ring<Mail>) {
-    lock.withLock {
-      pending.store(false, ordering: .sequentiallyConsistent)
-      swap(&box.value.letters, &letters)
-    }
+  /// Exchanges all there is for an empty bag.
+  func take(into bag: inout MailBag) {
+    box.value.lock.lock()
+    defer { box.value.lock.unlock() }
+    pending.store(false, ordering: .sequentiallyConsistent)
+    swap(&box.value.bag, &bag)
   }
 
   /// Nothing is taken from now on; what waited is handed out.
-  func close() -> Ring<Mail> {
-    var rest = Ring<Mail>()
-    lock.withLock {
-      box.value.isClosed = true
-      swap(&box.value.letters, &rest)
-    }
+  func close() -> MailBag {
+    var rest = MailBag()
+    box.value.lock.lock()
+    defer { box.value.lock.unlock() }
+    box.value.isClosed = true
+    swap(&box.value.bag, &rest)
     return rest
   }
 }
@@ -73,17 +115,28 @@ final class MailQueue: @unchecked Sendable {  // `box` is guarded by `lock`
 /// The batch of mail that a loop is reading. A letter may run the loop, which then reads on where
 /// the reader outside is: things happen in the order they were asked for.
 struct Inbox: ~Copyable {
-  private var letters = Ring<Mail>()
+  private var bag = MailBag()
 
   @inline(__always)
-  var isEmpty: Bool { letters.isEmpty }
-
-  @inline(__always)
-  mutating func next() -> Mail { letters.removeFirst() }
+  var isEmpty: Bool { bag.isEmpty }
 
   /// Begins the next batch.
   mutating func refill(from queue: MailQueue) {
-    assert(letters.isEmpty, "a batch is read to its end before the next")
-    queue.take(into: &letters)
+    assert(bag.isEmpty, "a batch is read to its end before the next")
+    (bag.blocksIn, bag.blocksOut) = (0, 0)
+    queue.take(into: &bag)
+  }
+
+  /// Hands the blocks that come before the next letter to a queue.
+  mutating func moveBlocks(to queue: inout BlockQueue) {
+    let end = bag.letters.isEmpty ? bag.blocksIn : bag.letters[0].blocksBefore
+    let count = end - bag.blocksOut
+    bag.blocksOut = end
+    if count > 0 { queue.append(contentsOf: &bag.blocks, count: count) }
+  }
+
+  /// The next letter; nil if there is none.
+  mutating func nextLetter() -> Mail? {
+    bag.letters.isEmpty ? nil : bag.letters.removeFirst().mail
   }
 }

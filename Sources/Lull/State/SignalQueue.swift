@@ -25,7 +25,19 @@ struct SignalQueue: ~Copyable {
   mutating func append(_ seat: Loop.Seat, _ sequence: UInt64) {
     guard seat.noted != sequence else { return }
     seat.noted = sequence
+    // One source that is signalled again and again: its last signal has been performed.
+    if signals.count == 1, signals[0].seat === seat { signals.removeLast() }
     signals.append(Signal(seat: seat, sequence: sequence))
+  }
+
+  /// The signal to perform in `mode` if there is no other at all; nil where it takes more to find
+  /// out.
+  @inline(__always)
+  func only(in mode: ModeTable.Index, of modes: borrowing ModeTable) -> Signal? {
+    guard signals.count == 1, signals[0].isLive,
+      modes.contains(mode, in: signals[0].seat.membership.modes)
+    else { return nil }
+    return signals[0]
   }
 
   /// Those to perform in `mode`, by order and then by time. They stay until they are performed, so

@@ -213,7 +213,7 @@ extension TimerQueues {
 
     mutating func collectDue(at now: Int64, _ places: inout Slab<Place>, into due: inout [Due]) {
       latestNow = now
-      while let next = far.nextBucket, next <= now { spread(far.takeNext(advances: true), places) }
+      while let next = far.nextBucket, next <= now { spread(far.takeNext(advances: true)) }
       near.visit { Queue.note($0, ifDueAt: now, places, in: &due) }
       tolerant.visit { Queue.note($0, ifDueAt: now, places, in: &due) }
     }
@@ -259,9 +259,9 @@ extension TimerQueues {
           return nil
         } else if far.nextCount <= Queue.few {
           if let first = firstOfFew(places) { return first }
-          spread(far.takeNext(advances: false), places)
+          straighten(far.takeNext(advances: false), places)
         } else {
-          spread(far.takeNext(advances: true), places)
+          spread(far.takeNext(advances: true))
         }
       }
     }
@@ -281,8 +281,14 @@ extension TimerQueues {
       return first
     }
 
-    /// Puts entries where they belong, at this time and by their timers' dates.
-    private mutating func spread(
+    /// Puts entries where they belong at this time. Their timers are not looked at: in their many
+    /// places they would cost more than all the rest.
+    private mutating func spread(_ entries: consuming Slab<TimerEntry>) {
+      for index in 0..<entries.count { place(entries[index]) }
+    }
+
+    /// Puts entries where they belong by their timers' dates.
+    private mutating func straighten(
       _ entries: consuming Slab<TimerEntry>, _ places: borrowing Slab<Place>
     ) {
       for index in 0..<entries.count {

@@ -83,7 +83,12 @@ func lullSubject() -> subject {
         _ = $0.schedule(every: .nanoseconds(nanoseconds)) { _ in bench_call(0) }
       }
     },
-    precise_tick: nil,
+    precise_tick: { loop, nanoseconds in
+      with(loop, as: Loop.self) {
+        $0.timerLead = .microseconds(200)
+        _ = $0.schedule(every: .nanoseconds(nanoseconds)) { _ in bench_call(0) }
+      }
+    },
     watch: { loop, descriptor, value in
       with(loop, as: Loop.self) {
         do {

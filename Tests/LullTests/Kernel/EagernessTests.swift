@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Dispatch
+import Lull
+import Testing
+
+/// Loops that buy time with the processor's.
+@Suite struct `An eager loop` {
+  @Test func `with a lead fires no timer before its date`() {
+    onLoopThread { loop in
+      loop.timerLead = .milliseconds(1)
+      let fired = Shared(0)
+      let timer = Loop.Timer(every: .milliseconds(2)) { timer in
+        #expect(loop.now >= timer.nextFire)
+        fired.value += 1
+        if fired.value == 20 { loop.stop() }
+      }
+      loop.add(timer)
+      #expect(loop.run(in: .default, for: .seconds(60)) == .stopped)
+    }
+  }
+
+  /// The lead is as long as the whole wait: all of it is spent looking at the clock.
+  @Test func `serves posts and descriptors while it waits for a date`() {
+    let runner = LoopRunner { loop in
+      loop.timerLead = .seconds(600)
+      loop.schedule(after: .seconds(600)) { _ in Issue.record("the date has not come") }
+    }
+    for _ in 0..<3 { runner.onLoop {} }
+    let pipe = Pipe()
+    let read = DispatchSemaphore(value: 0)
+    let source = Loop.DescriptorSource(pipe.reader, for: .readable) { _, _ in
+      _ = pipe.read(1)
+      read.signal()
+    }
+    try! runner.loop.add(source)
+    for _ in 0..<3 {
+      pipe.write(1)
+      #expect(read.wait(timeout: .now() + .seconds(60)) == .success)
+    }
+    runner.stop()
+  }
+
+  @Test func `that spins hears all that is posted, in order`() {
+    let rounds = 20_000 * stress
+    let ends = [
+      LoopRunner { $0.spinsBeforeSleep = true }, LoopRunner { $0.spinsBeforeSleep = true },
+    ]
+    let done = DispatchSemaphore(value: 0)
+    @Sendable func play(_ round: Int) {
+      #expect(ends[round % 2].loop.isCurrent)
+      guard round < rounds else { return _ = done.signal() }
+      ends[(round + 1) % 2].loop.perform { play(round + 1) }
+    }
+    ends[0].loop.perform { play(0) }
+    #expect(done.wait(timeout: .now() + .seconds(60)) == .success)
+    for end in ends { end.stop() }
+  }
+
+  @Test func `can be calmed again`() {
+    onLoopThread { loop in
+      #expect(!loop.spinsBeforeSleep && loop.timerLead == .zero)
+      loop.spinsBeforeSleep = true
+      loop.timerLead = .seconds(-1)
+      #expect(loop.spinsBeforeSleep && loop.timerLead == .zero)
+      loop.timerLead = .microseconds(150)
+      #expect(loop.timerLead == .microseconds(150))
+      loop.spinsBeforeSleep = false
+      #expect(!loop.spinsBeforeSleep)
+    }
+  }
+}
