@@ -34,18 +34,23 @@ let package = Package(
 
     .testTarget(
       name: "LullTests",
-      dependencies: ["Lull", "LullTesting", "CTestSupport"], cSettings: gnu,
+      dependencies: ["Lull", "LullTesting", "CTestSupport", "CAllocations"], cSettings: gnu,
       swiftSettings: strict),
     .testTarget(
       name: "LullCommandTests", dependencies: ["LullCommand", "Lull"], cSettings: gnu,
       swiftSettings: strict),
     .target(name: "CTestSupport", path: "Tests/CTestSupport"),
+    .target(name: "CAllocations", path: "Tests/CAllocations"),
     .testTarget(
       name: "MainLoopTests", dependencies: ["Lull"], cSettings: gnu, swiftSettings: strict),
     // A program of its own, to count its system calls.
     .executableTarget(
       name: "WakeProbe", dependencies: ["Lull"], path: "Tests/WakeProbe", cSettings: gnu,
       swiftSettings: strict),
+    // And one to count what each operation allocates and asks of the system.
+    .executableTarget(
+      name: "CountProbe", dependencies: ["Lull", "CAllocations"], path: "Tests/CountProbe",
+      exclude: ["counts.txt"], cSettings: gnu, swiftSettings: strict),
 
     // The real CFRunLoop as an oracle: programs, a model of what they do, and a child process that
     // runs them on Foundation's run loop in virtual time. Nothing that ships links these.

@@ -84,11 +84,5 @@ void test_turn_wall_clock_back(bool turns);
 /// How often threads looked at it meanwhile; -1 where a sanitizer has the clocks.
 long test_wall_clock_reads(void);
 
-/// Counts what the calling thread allocates from here on, until it says false.
-void test_count_allocations(bool counts);
-
-/// How many allocations were counted on all threads; -1 where a sanitizer has them.
-long test_allocations(void);
-
 /// The calling thread's timer slack, in nanoseconds.
 long test_timer_slack(void);

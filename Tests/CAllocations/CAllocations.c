@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Stands in for the allocator of the test program, to count what some of its threads ask for.
-#include "CTestSupport.h"
+// Stands in for the allocator of a program, to count what some of its threads ask for.
+#include "CAllocations.h"
 
 #include <stdatomic.h>
 #include <stdlib.h>
