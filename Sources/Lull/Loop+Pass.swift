@@ -6,6 +6,11 @@ extension Loop {
   /// One pass of a run: the heart of the loop. The documentation numbers the same steps.
   func pass(_ run: Activation) -> RunResult? {
     var ready: [ReadyEvent] = []
+    swap(&ready, &state.value.spareReady)
+    defer {
+      if !ready.isEmpty { ready.removeAll(keepingCapacity: true) }
+      swap(&ready, &state.value.spareReady)
+    }
     var pass = open(run, into: &ready)  // 1 to 7
     wait(&pass, into: &ready)  // 8
     return close(pass, ready)  // 9 to 12

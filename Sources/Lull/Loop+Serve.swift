@@ -82,6 +82,7 @@ extension Loop {
       let item = freed.removeLast()
       if item.isAwaited { state.value.leftovers.append(item) }
     }
+    if state.value.leftovers.isEmpty { swap(&freed, &state.value.leftovers) }
   }
 
   private func isStillDue(_ timer: Timer, _ now: Int64) -> Bool {

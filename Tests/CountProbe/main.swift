@@ -28,7 +28,7 @@ func carryOut() {
 }
 
 test_count_allocations(true)
-for _ in 0..<3 { carryOut() }
+for _ in 0..<8 { carryOut() }
 _ = unsafe write(1, "begin\n", 6)
 let before = test_allocations()
 carryOut()

@@ -78,9 +78,9 @@ extension Loop {
       // The usual source is in one loop, and a copied array would be an allocation.
       var only: Seat?
       var several: [Seat] = []
-      lock.withLock {
-        if seats.count == 1 { only = seats[0] } else { several = seats }
-      }
+      lock.lock()
+      if seats.count == 1 { only = seats[0] } else { several = seats }
+      lock.unlock()
       only?.loop.note(sequence, of: only!)
       for seat in several { seat.loop.note(sequence, of: seat) }
     }
@@ -107,7 +107,11 @@ extension Loop {
     final var calls: Handlers? { lock.withLock { handlers } }
 
     /// What it calls when it is performed.
-    final var performer: Handler? { lock.withLock { handlers?.perform } }
+    final var performer: Handler? {
+      lock.lock()  // As the result of a closure it would be wrapped, and cost two allocations.
+      defer { lock.unlock() }
+      return handlers?.perform
+    }
 
     /// Whether the signal that came as `sequence` still waits.
     @inline(__always)

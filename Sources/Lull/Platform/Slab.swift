@@ -9,7 +9,7 @@
 struct Slab<Element: ~Copyable>: ~Copyable {
   private var start: UnsafeMutablePointer<Element>
   private(set) var count = 0
-  private var capacity = 0
+  private(set) var capacity = 0
 
   init() { unsafe start = .nowhere }
 

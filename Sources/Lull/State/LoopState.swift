@@ -23,6 +23,7 @@ struct LoopState: ~Copyable {
   /// Empty; kept for their storage.
   var spareDue: [DueTimer] = []
   var spareFound: [TimerQueues.Due] = []
+  var spareReady: [ReadyEvent] = []
   /// Runs so far: whoever called out and finds it changed knows that a nested run took place.
   var runs = 0
   /// Runs and turns on the stack.

@@ -285,6 +285,7 @@ extension TimerQueues {
     /// places they would cost more than all the rest.
     private mutating func spread(_ entries: consuming Slab<TimerEntry>) {
       for index in 0..<entries.count { place(entries[index]) }
+      far.reuse(entries)
     }
 
     /// Puts entries where they belong by their timers' dates.
@@ -301,6 +302,7 @@ extension TimerQueues {
           TimerEntry(
             deadline: places[Int(entry.slot)].deadline, slot: entry.slot, arming: entry.arming))
       }
+      far.reuse(entries)
     }
 
     /// Frees the top of a heap from entries that do not count; how many there were.

@@ -35,6 +35,8 @@ struct TimerWheel: ~Copyable {
   /// A bit for each level that is not empty.
   private var occupied: UInt32 = 0
   private var current: Int64 = 0
+  /// Empty; storage for the next bucket that needs some.
+  private var spare = Slab<TimerEntry>()
 
   var isEmpty: Bool { occupied == 0 }
 
@@ -83,9 +85,17 @@ struct TimerWheel: ~Copyable {
     let bucket = levels[level].occupied.trailingZeroBitCount
     if advances { current = start(of: bucket, at: level) }
     var taken = Slab<TimerEntry>()
+    swap(&taken, &spare)
     swap(&taken, &levels[level].buckets[bucket])
     empty(bucket, at: level)
     return taken
+  }
+
+  /// Takes a bucket's storage back, unless it is large.
+  mutating func reuse(_ emptied: consuming Slab<TimerEntry>) {
+    guard emptied.capacity <= 256 else { return }
+    emptied.truncate(to: 0)
+    swap(&spare, &emptied)
   }
 
   /// Brings an empty wheel up to the time.

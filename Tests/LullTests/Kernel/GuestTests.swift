@@ -24,6 +24,7 @@ import Testing
         _ = pipe.read(9)
         heard.add()
       }
+      let hourly = loop.schedule(every: .seconds(3_600)) { _ in heard.add() }
       // What takes effect by itself, or leaves nothing to do.
       let silent: Set = ["a descriptor source added", "an item gone"]
       let causes: [(String, () -> Void)] = [
@@ -34,6 +35,7 @@ import Testing
         ("a ready descriptor", { pipe.write(1) }),
         ("another interest", { reader.interest = [] }),
         ("a due timer", { loop.schedule(after: .zero) { _ in heard.add() } }),
+        ("a new date", { hourly.nextFire = loop.now }),
         ("a wake-up", { loop.wakeUp() }),
         ("an item gone", { source.invalidate() }),
         ("idle work", { loop.idle.forEach([1]) { _, _ in .stop } }),
@@ -46,7 +48,7 @@ import Testing
           while isReadable(descriptor) { loop.turn() }
         }
       }
-      #expect(heard.value >= 8)
+      #expect(heard.value >= 10)
       #expect((try? loop.pollDescriptor) == descriptor)
       loop.endTurns()
     }
