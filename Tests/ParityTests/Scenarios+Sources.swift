@@ -53,6 +53,17 @@ extension Scenario {
         "s0 schedule m0, s0 cancel m0, s0 schedule m0, run m0, s0, run m0 -> timedOut, "
         + "run m0, s0, run m0 -> timedOut"),
     Scenario(
+      "S26", "the same beside another one that waits",
+      Program(
+        sources: [0, 1], on: [.perform(0): [[.signal(0)]]],
+        [
+          .add(s1, m0), .signal(1), .add(s0, .common), .remove(s0, m0), .signal(0), .add(s0, m0),
+          .poll(m0), .poll(m0),
+        ]),
+      cf:
+        "s1 schedule m0, s0 schedule m0, s0 cancel m0, s0 schedule m0, run m0, s0, s1, "
+        + "run m0 -> timedOut, run m0, s0, run m0 -> timedOut"),
+    Scenario(
       "S26", "a source taken out by an earlier one and added again is performed all the same",
       Program(
         sources: [0, 1], on: [.perform(0): [[.remove(s1, m0), .add(s1, m0)]]],

@@ -62,8 +62,20 @@ private struct Histogram {
 
   private var counts: [UInt16] = []
   private var total = 0
+  /// What a piece is taken to cost at most: all but one in 400 stayed below, at first all.
+  ///
+  /// What is far beyond all but one in 50 is taken for an accident, such as a thread that lost its
+  /// processor: it would keep the key out of every gap for hundreds of pieces, and no caution helps
+  /// against the next one.
+  private(set) var bound: Int64 = 0
 
   mutating func add(_ cost: Int64) {
+    note(cost)
+    let usual = self.cost(exceededBy: total / 50)
+    bound = min(self.cost(exceededBy: total / 400), usual.addingClamped(usual / 4))
+  }
+
+  private mutating func note(_ cost: Int64) {
     let step = Histogram.step(of: cost)
     while counts.count <= step { counts.append(0) }
     counts[step] += 1
@@ -77,16 +89,6 @@ private struct Histogram {
       counts[step] /= 2
       total += Int(counts[step])
     }
-  }
-
-  /// What a piece is taken to cost at most: all but one in 400 stayed below, at first all.
-  ///
-  /// What is far beyond all but one in 50 is taken for an accident, such as a thread that lost its
-  /// processor: it would keep the key out of every gap for hundreds of pieces, and no caution helps
-  /// against the next one.
-  var bound: Int64 {
-    let usual = cost(exceededBy: total / 50)
-    return min(cost(exceededBy: total / 400), usual.addingClamped(usual / 4))
   }
 
   /// The cost that so many of the counted ones, and no more, may have exceeded.

@@ -18,7 +18,7 @@ extension IdleQueue {
     {
       guard let piece = nextPiece(of: lane) else { return .ended }
       if loop.idleState.value.admission.admits(piece, at: moment) {
-        run(lane, hastened: true)
+        run(lane, at: now, hastened: true)
         return .ran
       }
     }
@@ -28,7 +28,7 @@ extension IdleQueue {
       let lane = loop.idleState.value.backlog.lane(place)
       guard let piece = nextPiece(of: lane) else { return .ended }
       if loop.idleState.value.admission.admits(piece, at: moment) {
-        run(lane)
+        run(lane, at: now)
         return .ran
       }
       let admission = loop.idleState.value.admission
@@ -51,7 +51,7 @@ extension IdleQueue {
   func runOverdue(at now: Int64) {
     guard let lane = loop.idleState.value.backlog.overdue(at: now), nextPiece(of: lane) != nil
     else { return }
-    run(lane, hastened: true)
+    run(lane, at: now, hastened: true)
   }
 
   // MARK: What the loop did
@@ -126,19 +126,21 @@ extension IdleQueue {
     return try body()
   }
 
-  private func run(_ lane: Backlog.Lane, hastened: Bool = false) {
+  private func run(_ lane: Backlog.Lane, at began: Int64, hastened: Bool = false) {
     guard let work = lane.first else { return }
     let newest = lane.newest
     loop.record(.pieceBegins(key: work.key.name))
-    let began = loop.now.nanoseconds
     if !work.hasBegun { begin(work) }
     var result: Result<IdleAnswer, any Error>?
-    if let weight = weigh(work), !work.isCancelled {
+    let weight = weigh(work)
+    if weight != nil, !work.isCancelled {
       result = Result { try asRunning(work) { try work.steps?.step() ?? .stop } }
-      lane.costs.learn(loop.now.nanoseconds - began, weight: weight)
+    }
+    let ended = loop.poller.now
+    if let weight, result != nil {
+      lane.costs.learn(ended - began, weight: weight)
       work.pieceRan()
     }
-    let ended = loop.now.nanoseconds
     loop.record(.pieceEnds(key: work.key.name))
     loop.idleState.value.admission.pieceRan(hastened: hastened)
     work.waitsSince = ended

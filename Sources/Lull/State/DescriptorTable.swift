@@ -25,7 +25,7 @@ struct DescriptorTable: ~Copyable {
 
   /// Whether the kernel has been told of anything since this was last set to false.
   var hasNews = false
-  private var entries: [Entry?] = []
+  private var entries = Slab<Entry>()
   private var slotOf: [CInt: Slot] = [:]
   private var free: [Slot] = []
   private var generations: UInt32 = 0
@@ -35,14 +35,14 @@ struct DescriptorTable: ~Copyable {
   private(set) var narrowedFor: ModeTable.Index?
 
   subscript(slot: Slot) -> Entry {
-    _read { yield entries[slot]! }
-    _modify { yield &entries[slot]! }
+    @inline(__always) _read { yield entries[slot] }
+    @inline(__always) _modify { yield &entries[slot] }
   }
 
   /// The slot of a descriptor, made if it has none.
   mutating func slot(of descriptor: CInt) -> Slot {
     if let slot = slotOf[descriptor] { return slot }
-    generations &+= 1
+    generations = (generations + 1) & 0x7FFF_FFFF
     let entry = Entry(descriptor: descriptor, generation: generations)
     let slot: Slot
     if let reused = free.popLast() {
@@ -60,30 +60,28 @@ struct DescriptorTable: ~Copyable {
 
   mutating func remove(_ slot: Slot) {
     unnarrow(slot)
-    slotOf[entries[slot]!.descriptor] = nil
-    entries[slot] = nil
+    slotOf[entries[slot].descriptor] = nil
+    // Of no generation that a token could have: it is nobody's until it is taken again.
+    entries[slot] = Entry(descriptor: -1, generation: 1 << 31)
     free.append(slot)
   }
 
   /// What comes back with an event: the slot, and which of its tenants asked.
   func token(of slot: Slot) -> UInt64 {
-    UInt64(entries[slot]!.generation & 0x7FFF_FFFF) << 32 | UInt64(slot)
+    UInt64(entries[slot].generation) << 32 | UInt64(slot)
   }
 
   /// Whose event it is, unless the entry has gone since.
   func slot(ofToken token: UInt64) -> Slot? {
     let slot = Slot(token & 0xFFFF_FFFF)
-    guard slot < entries.count, let entry = entries[slot],
-      UInt64(entry.generation & 0x7FFF_FFFF) == token >> 32
-    else { return nil }
+    guard slot < entries.count, UInt64(entries[slot].generation) == token >> 32 else { return nil }
     return slot
   }
 
   /// What the sources of all modes want together.
   func interest(of slot: Slot) -> Loop.Readiness {
-    let entry = entries[slot]!
-    var all: Loop.Readiness = entry.isMainQueue ? .readable : []
-    for source in entry.sources where source.isValid { all.formUnion(source.interest) }
+    var all: Loop.Readiness = entries[slot].isMainQueue ? .readable : []
+    for source in entries[slot].sources where source.isValid { all.formUnion(source.interest) }
     return all
   }
 
@@ -91,19 +89,20 @@ struct DescriptorTable: ~Copyable {
   func interest(
     of slot: Slot, in mode: ModeTable.Index, of modes: borrowing ModeTable, mainQueue: Bool
   ) -> Loop.Readiness {
-    let entry = entries[slot]!
-    var all: Loop.Readiness = entry.isMainQueue && mainQueue ? .readable : []
-    for source in entry.sources
-    where source.isValid && modes.contains(mode, in: source.membership.modes) {
-      all.formUnion(source.interest)
+    var all: Loop.Readiness = entries[slot].isMainQueue && mainQueue ? .readable : []
+    for index in entries[slot].sources.indices {
+      let source = entries[slot].sources[index]
+      if source.isValid, modes.contains(mode, in: source.membership.modes) {
+        all.formUnion(source.interest)
+      }
     }
     return all
   }
 
   /// Notes that the kernel has been asked for less than all, on account of `mode`.
   mutating func narrow(_ slot: Slot, for mode: ModeTable.Index) {
-    if !entries[slot]!.isNarrowed {
-      entries[slot]!.isNarrowed = true
+    if !entries[slot].isNarrowed {
+      entries[slot].isNarrowed = true
       narrowed.append(slot)
     }
     narrowedFor = mode
@@ -111,8 +110,8 @@ struct DescriptorTable: ~Copyable {
 
   /// The kernel has been asked for all again.
   mutating func unnarrow(_ slot: Slot) {
-    guard entries[slot]!.isNarrowed else { return }
-    entries[slot]!.isNarrowed = false
+    guard entries[slot].isNarrowed else { return }
+    entries[slot].isNarrowed = false
     narrowed.removeAll { $0 == slot }
   }
 
@@ -129,7 +128,7 @@ struct DescriptorTable: ~Copyable {
   mutating func widen() -> [Slot] {
     guard !narrowed.isEmpty else { return [] }
     let slots = narrowed
-    for slot in slots { entries[slot]!.isNarrowed = false }
+    for slot in slots { entries[slot].isNarrowed = false }
     narrowed.removeAll(keepingCapacity: true)
     narrowedFor = nil
     return slots

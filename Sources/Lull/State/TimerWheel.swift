@@ -109,7 +109,9 @@ struct TimerWheel: ~Copyable {
     for level in 0..<levels.count {
       for bucket in 0..<64 where levels[level].occupied & (1 << UInt64(bucket)) != 0 {
         levels[level].buckets[bucket].filter(isWanted)
-        if levels[level].buckets[bucket].isEmpty { empty(bucket, at: level) }
+        guard levels[level].buckets[bucket].isEmpty else { continue }
+        levels[level].buckets[bucket] = Slab()
+        empty(bucket, at: level)
       }
     }
   }
