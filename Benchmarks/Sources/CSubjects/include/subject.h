@@ -52,6 +52,9 @@ typedef struct subject {
   /// The same within microseconds: awake early, and spinning for the rest.
   void (*_Nullable precise_tick)(void *loop, uint64_t nanoseconds);
 
+  /// Chooses to hear of posts sooner, at the price of CPU time, where the loop leaves the choice.
+  void (*_Nullable be_eager)(void *loop);
+
   /// Calls `bench_call(value)` while the descriptor is readable.
   void (*_Nullable watch)(void *loop, int descriptor, uint64_t value);
 

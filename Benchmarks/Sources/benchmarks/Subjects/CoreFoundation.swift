@@ -109,6 +109,7 @@ func coreFoundationSubject() -> subject {
       }
     },
     precise_tick: nil,
+    be_eager: nil,
     watch: { loop, descriptor, value in
       with(loop, as: CFRunLoop.self) {
         // Its port sources are no way: the loop itself reads eight bytes from them.

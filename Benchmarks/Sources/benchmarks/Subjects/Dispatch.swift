@@ -90,6 +90,7 @@ func dispatchSubject() -> subject {
       }
     },
     precise_tick: nil,
+    be_eager: nil,
     watch: { loop, descriptor, value in
       with(loop, as: SerialQueue.self) {
         let source = DispatchSource.makeReadSource(fileDescriptor: descriptor, queue: $0.queue)

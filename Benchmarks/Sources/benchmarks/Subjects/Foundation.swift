@@ -91,6 +91,7 @@ func foundationSubject() -> subject {
       }
     },
     precise_tick: nil,
+    be_eager: nil,
     // FileHandle's notifications come by way of Dispatch.
     watch: nil,
     observe: nil, nest: nil

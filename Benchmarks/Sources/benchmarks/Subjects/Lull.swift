@@ -89,6 +89,7 @@ func lullSubject() -> subject {
         _ = $0.schedule(every: .nanoseconds(nanoseconds)) { _ in bench_call(0) }
       }
     },
+    be_eager: { with($0, as: Loop.self) { $0.spinsBeforeSleep = true } },
     watch: { loop, descriptor, value in
       with(loop, as: Loop.self) {
         do {

@@ -20,10 +20,10 @@ extension Workload {
       measure: sendSignals),
     Workload(
       name: "ping-pong, 1 CPU", rows: [Row(unit: "ns")], onOneCPU: true, fits: everybody,
-      measure: pingPong),
+      measure: { try pingPong($0, eagerly: false) }),
     Workload(
       name: "ping-pong, free", rows: [Row(unit: "ns")], isFree: true, fits: everybody,
-      measure: pingPong),
+      measure: { try pingPong($0, eagerly: true) }),
     Workload(
       name: "wake, 1 CPU", rows: [Row(name: "p50", unit: "ns"), Row(name: "p99", unit: "ns")],
       onOneCPU: true, fits: everybody, measure: { try wake($0, otherCPU: nil) }),
@@ -144,9 +144,11 @@ private func serve(_ state: UnsafeMutableRawPointer, _ value: UInt64) {
 }
 
 /// Two loops that answer each other, on threads of their own: a round trip.
-private func pingPong(_ subject: Subject) throws -> [Double] {
+private func pingPong(_ subject: Subject, eagerly: Bool) throws -> [Double] {
   let match = UnsafeMutablePointer<Match>.allocate(capacity: 1)
+  let beEager = eagerly ? subject.calls.be_eager : nil
   let here = subject.calls.make()
+  beEager?(here)
   match.initialize(
     to: Match(post: subject.calls.post, stop: subject.calls.stop, here: here, there: here))
   bench_on_call(strike, match)
@@ -154,6 +156,7 @@ private func pingPong(_ subject: Subject) throws -> [Double] {
   let isWanted = Latch()
   let worker = Worker(cpu: nil) {
     match.pointee.there = subject.calls.make()
+    beEager?(match.pointee.there)
     isReady.open()
     while true {
       isWanted.wait()
