@@ -110,6 +110,23 @@ import Testing
     }
   }
 
+  /// Two runs pass over blocks of a third mode, the inner one over the newer.
+  @Test func `passed over by nested runs keep their order`() {
+    withVirtualLoop { loop, _ in
+      let timeline = Timeline(of: loop)
+      loop.keepAlive(in: .first)
+      loop.perform(in: .second) { timeline.mark("one") }
+      loop.perform {
+        loop.perform(in: .second) { timeline.mark("two") }
+        _ = loop.run(in: .first, for: .zero)
+        loop.perform(in: .second) { timeline.mark("three") }
+      }
+      _ = loop.run(in: .default, for: .zero)
+      #expect(loop.run(in: .second) == .finished)
+      #expect(timeline.text == "one two three")
+    }
+  }
+
   @Test func `for a mode that does not run do not keep the loop awake`() {
     withVirtualLoop { loop, time in
       loop.keepAlive()
