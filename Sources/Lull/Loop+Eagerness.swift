@@ -66,8 +66,12 @@ extension Loop {
       state.value.spin?.slept(
         for: poller.now - began, wokenByPost: !sleeping.load(ordering: .acquiring))
     }
-    guard lead > 0, deadline != .max else { return }
+    // Whatever else ended the wait is seen to by a pass.
+    guard lead > 0, deadline != .max, poller.now >= deadline.addingClamped(-lead) else { return }
+    let continuous = nextContinuousWake(in: mode)
     while ready.isEmpty, sleeping.load(ordering: .acquiring), poller.now < deadline {
+      // Asking the kernel takes the report of that clock's timer away.
+      if continuous != .max, poller.continuousNow >= continuous { return }
       poller.wait(until: .min, into: &ready)
     }
   }
@@ -79,7 +83,7 @@ extension Loop {
   }
 
   private func spinForPosts(_ pass: Pass) {
-    guard !mustNotSleep(pass), state.value.spin!.maySpin() else { return }
+    guard !mustNotSleep(pass), state.value.spin?.maySpin() == true else { return }
     let longest = poller.now.addingClamped(SpinPolicy.longest)
     let end = min(longest, pass.run.limit, pass.idleWish, nextWake(in: pass.run.mode))
     repeat {

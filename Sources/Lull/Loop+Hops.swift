@@ -9,34 +9,51 @@ extension Loop {
   /// By how much the coarse clock may be behind: a tick of a kernel with HZ=100.
   private static let longestTick: Int64 = 10_000_000
 
+  /// What came of hopping.
+  enum Hops {
+    /// A pass is to begin.
+    case done
+    /// This pass has begun, and somebody else wants something of it.
+    case begun(Pass, Reached)
+    case over(RunResult)
+  }
+
+  /// How far a pass has got: its first blocks have run, its sources have been performed, all is
+  /// done that comes before a wait.
+  enum Reached { case blocks, sources, look }
+
   /// Runs passes in which nothing could happen but blocks and signalled sources, without the other
   /// steps: one that asks for the next costs no system call. Descriptors wait meanwhile for at most
   /// 61 passes, and one tick of the coarse clock; timers do not, nor do stops and posts from other
   /// threads. Where frames or idle work are to be looked after, each pass is a whole one.
   @inline(__always)
-  func hop(_ run: Activation) {
-    if !state.value.blocks.isEmpty || !state.value.signals.isEmpty { hopOn(run) }
+  func hop(_ run: Activation) -> Hops {
+    state.value.blocks.isEmpty && state.value.signals.isEmpty ? .done : hopOn(run)
   }
 
-  private func hopOn(_ run: Activation) {
+  private func hopOn(_ run: Activation) -> Hops {
     guard !run.isPoll, !run.returnsAfterSource, !isVirtual, state.value.host == nil,
       idleState.value.frameClock == nil
-    else { return }
+    else { return .done }
     let tick = poller.coarseNow
     let moment = tick.addingClamped(Loop.longestTick)
-    var passes = 0
-    repeat {
-      guard isQuiet(run, before: moment), hasHop(run) else { return }
-      runBlocks(in: run.mode)
-      guard isQuiet(run, before: moment) else { return }
-      if performSignalledSources(run) {
-        guard isQuiet(run, before: moment) else { return }
+    for _ in 0..<Loop.mostHops {
+      guard isQuiet(run, before: moment), hasHop(run) else { return .done }
+      var pass = Pass(run: run, seen: wakes.load(ordering: .sequentiallyConsistent))
+      runBlocks(in: run.mode)  // 3
+      guard isQuiet(run, before: moment) else { return .begun(pass, .blocks) }
+      pass.performed = performSignalledSources(run)  // 4
+      if pass.performed {
+        guard isQuiet(run, before: moment) else { return .begun(pass, .sources) }
         runBlocks(in: run.mode)
       }
-      guard isQuiet(run, before: moment), hasHop(run) else { return }
-      runBlocks(in: run.mode)
-      passes += 1
-    } while passes < Loop.mostHops && poller.coarseNow == tick
+      guard isQuiet(run, before: moment), hasHop(run), poller.coarseNow == tick else {
+        return .begun(pass, .look)
+      }
+      runBlocks(in: run.mode)  // 11
+      if let result = verdict(run, handled: pass.performed) { return .over(result) }  // 12
+    }
+    return .done
   }
 
   /// Whether there is something to hop to, as far as can be told at a glance.
@@ -50,7 +67,6 @@ extension Loop {
   @inline(__always)
   private func isQuiet(_ run: Activation, before moment: Int64) -> Bool {
     state.value.modes[run.mode].observed.isEmpty && state.value.trace == nil && !hasIdleWork
-      && run.limit > moment && !isStopped(run)
       && (timerQueueCount(of: run.mode) == 0 || earliestDeadline(in: run.mode) > moment)
   }
 }

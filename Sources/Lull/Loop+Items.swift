@@ -324,11 +324,7 @@ extension Loop {
 
   /// One of the loop's own timers gets a new date on the loop's thread.
   func rearm(_ timer: Timer, for date: Int64) {
-    // What is later than the last look at the clock is near enough to what is to come; but a grid
-    // has to begin at its date, or now.
-    let isToCome =
-      date > state.value.latestNow && timer.intervalNanoseconds == 0 && timer.base == .suspending
-    timer.set(date, deadline: isToCome ? date : Timer.deadline(of: date, on: timer.base))
+    timer.set(date, deadline: Timer.deadline(of: date, on: timer.base))
     if timer.slot >= 0, !timer.isFiring {
       state.value.timers.rearm(
         timer.slot, for: timer.deadline.load(ordering: .relaxed),

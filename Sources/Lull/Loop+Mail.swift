@@ -114,7 +114,11 @@ extension Loop {
     switch mail {
     case .signal(let seat, let sequence): state.value.signals.append(seat, sequence)
     case .add(let item, let mode):
-      guard case .granted = item.claim(for: self) else { return }
+      guard case .granted = item.claim(for: self) else {
+        // Invalidated on the way, and never ours: whoever did that lets go of the rest.
+        if item.slot < 0 { item.unclaim(from: self) }
+        return
+      }
       // The kernel took the descriptor when it was handed in; if it went since, so has its user.
       try? admit(item, to: mode)
     case .addSource(let source, let mode): admit(source, to: mode)

@@ -4,28 +4,39 @@ internal import Synchronization
 
 extension Loop {
   /// One pass of a run: the heart of the loop. The documentation numbers the same steps.
-  func pass(_ run: Activation) -> RunResult? {
+  ///
+  /// One that has `begun` among hops goes on from where it has `reached`.
+  func pass(
+    _ run: Activation, _ begun: Pass? = nil, _ reached: Reached? = nil
+  ) -> RunResult? {
     var ready: [ReadyEvent] = []
     swap(&ready, &state.value.spareReady)
     defer {
       if !ready.isEmpty { ready.removeAll(keepingCapacity: true) }
       swap(&ready, &state.value.spareReady)
     }
-    var pass = open(run, into: &ready)  // 1 to 7
+    var pass = open(run, begun, reached, into: &ready)  // 1 to 7
     wait(&pass, into: &ready)  // 8
     return close(pass, ready)  // 9 to 12
   }
 
   /// What comes before the wait.
-  func open(_ run: Activation, into ready: inout [ReadyEvent]) -> Pass {
-    var pass = Pass(run: run, seen: wakes.load(ordering: .sequentiallyConsistent))
+  func open(
+    _ run: Activation, _ begun: Pass? = nil, _ reached: Reached? = nil,
+    into ready: inout [ReadyEvent]
+  ) -> Pass {
+    var pass = begun ?? Pass(run: run, seen: wakes.load(ordering: .sequentiallyConsistent))
     record(.passBegins)
-    notify(.beforeTimers, in: run.mode)  // 1
-    notify(.beforeSources, in: run.mode)  // 2
-    runBlocks(in: run.mode)  // 3
-    pass.performed = performSignalledSources(run)  // 4
+    if reached == nil {
+      notify(.beforeTimers, in: run.mode)  // 1
+      notify(.beforeSources, in: run.mode)  // 2
+      runBlocks(in: run.mode)  // 3
+    }
+    if reached == nil || reached == .blocks {
+      pass.performed = performSignalledSources(run)  // 4
+    }
     if pass.performed {
-      runBlocks(in: run.mode)
+      if reached != .look { runBlocks(in: run.mode) }
       if hasIdleWork { idle.eventServed(at: poller.now) }
     }
     pass.runs = state.value.runs
@@ -51,7 +62,8 @@ extension Loop {
   }
 
   /// Whether the run is over, and why. The first reason counts.
-  private func verdict(_ run: Activation, handled: Bool) -> RunResult? {
+  @inline(__always)
+  func verdict(_ run: Activation, handled: Bool) -> RunResult? {
     if handled, run.returnsAfterSource { return .handledSource }
     if run.isPoll { return .timedOut }
     if run.limit != .max {

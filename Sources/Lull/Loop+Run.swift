@@ -70,8 +70,11 @@ extension Loop {
     state.value.active += 1
     var result = begin(run)
     while result == nil {
-      hop(run)
-      result = state.value.host == nil ? pass(run) : carry(run)
+      switch hop(run) {
+      case .over(let verdict): result = verdict
+      case .begun(let begun, let reached): result = pass(run, begun, reached)
+      case .done: result = state.value.host == nil ? pass(run) : carry(run)
+      }
     }
     end(run, result!)
     state.value.active -= 1

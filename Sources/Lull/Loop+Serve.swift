@@ -66,7 +66,7 @@ extension Loop {
     for entry in due {
       entry.timer.with { timer in
         fire(timer, entry, in: mode)
-        timer.batches -= 1
+        timer.batches.wrappingSubtract(1, ordering: .relaxed)
       }
     }
     due.removeAll(keepingCapacity: true)
@@ -135,7 +135,6 @@ extension Loop {
       // How far the timer's clock is ahead of the loop's: by all suspends of this boot, or not.
       let now = suspending ?? poller.now
       suspending = now
-      if !isVirtual { state.value.latestNow = now }
       var offset: Int64 = 0
       if state.value.timers.key(of: queue).base == .continuous {
         ahead = ahead ?? suspended()
@@ -148,7 +147,7 @@ extension Loop {
       state.value.timers.collectDue(at: now + offset, from: queue, into: &found)
       for entry in found {
         entry.timer.with { timer in
-          timer.batches += 1
+          timer.batches.wrappingAdd(1, ordering: .relaxed)
           due.append(
             DueTimer(
               timer: entry.timer, sequence: timer.membership.sequence,

@@ -63,7 +63,6 @@ public final class Loop: @unchecked Sendable {  // `state` belongs to `thread`, 
     self.isMain = isMain
     self.poller = poller
     isVirtual = !(poller is KernelPoller)
-    if !isVirtual { state.value.latestNow = poller.now }
     let modes: [Mode] = isMain ? [.default, .modalPanel, .eventTracking] : [.default]
     for mode in modes {
       let index = state.value.modes.index(of: mode)
@@ -71,6 +70,10 @@ public final class Loop: @unchecked Sendable {  // `state` belongs to `thread`, 
       state.value.modes.create(index)
     }
   }
+
+  /// Only a second loop of a thread still has items then; the others have let go of theirs as
+  /// their threads ended.
+  deinit { for item in state.value.items.all { item.unclaim(from: self) } }
 
   // MARK: The loop of a thread
 

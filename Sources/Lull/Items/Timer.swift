@@ -27,9 +27,9 @@ extension Loop {
 
     /// In its handler, which may give it to another loop meanwhile.
     private let firing = Atomic<Bool>(false)
-    /// How many batches of due timers it waits in, those of nested runs included. On the loop's
-    /// thread.
-    var batches: Int32 = 0
+    /// How many batches of due timers it waits in, those of nested runs included, and those of a
+    /// loop that has given it away meanwhile.
+    let batches = Atomic<Int32>(0)
     let intervalNanoseconds: Int64
     /// When it is due, once a past date has been brought up to the present.
     let deadline: Atomic<Int64>
@@ -151,7 +151,7 @@ extension Loop {
 
     override var kind: ItemKind { .timer(self) }
     override func release() { handler = nil }
-    override var isAwaited: Bool { batches > 0 }
+    override var isAwaited: Bool { batches.load(ordering: .relaxed) > 0 }
 
     override func joined(_ mode: ModeTable.Index, of loop: Loop) {
       loop.state.value.modes[mode].items += 1

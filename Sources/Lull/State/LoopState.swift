@@ -36,9 +36,6 @@ struct LoopState: ~Copyable {
   var turnEnds = Int64.max
   /// Who carries the outermost runs, in tests; else they carry themselves.
   var host: (any Loop.Host)?
-  /// When timers were last looked at: a lower bound for now. In virtual time, which stands still
-  /// for long, there is none.
-  var latestNow = Int64.max
   /// Whether to spin before a sleep, where that has been chosen.
   var spin: SpinPolicy?
   /// How long before timers' dates to wake, in nanoseconds.

@@ -25,8 +25,11 @@ struct SignalQueue: ~Copyable {
   mutating func append(_ seat: Loop.Seat, _ sequence: UInt64) {
     guard seat.noted != sequence else { return }
     seat.noted = sequence
-    // One source that is signalled again and again: its last signal has been performed.
-    if signals.count == 1, signals[0].seat === seat { signals.removeLast() }
+    // One source that is signalled again and again: its last signal has been performed. Not so, if
+    // that has been announced ahead of this one.
+    if signals.count == 1, signals[0].seat === seat, !seat.source.awaits(signals[0].sequence) {
+      signals.removeLast()
+    }
     signals.append(Signal(seat: seat, sequence: sequence))
   }
 

@@ -83,6 +83,7 @@ package struct TimerQueues: ~Copyable {
       // Put off, it takes no more than saying so.
       return places[Int(slot)].deadline = deadline
     }
+    places[Int(slot)].queue = -1
     queues[Int(place.queue)].entryDied(places)
     insert(slot, deadline: deadline, tolerance: tolerance, into: place.queue)
   }

@@ -41,6 +41,27 @@ import Testing
     runner.stop()
   }
 
+  /// The wait for the one clock's timer ends for the other's.
+  @Test func `serves timers of both clocks at their dates`() {
+    onLoopThread { loop in
+      loop.timerLead = .milliseconds(1)
+      let late = loop.schedule(after: .seconds(600)) { _ in Issue.record("too early") }
+      let fired = Shared(0)
+      let timer = loop.schedule(every: .milliseconds(2), base: .continuous) { _ in
+        fired.value += 1
+        if fired.value == 5 { loop.stop() }
+      }
+      #expect(loop.run(in: .default, for: .seconds(60)) == .stopped)
+      timer.invalidate()
+      // Within the lead of the one, the other's date comes too.
+      late.nextFire = loop.now.advanced(by: .seconds(600))
+      loop.timerLead = .seconds(600)
+      loop.schedule(after: .milliseconds(2), base: .continuous) { _ in loop.stop() }
+      #expect(loop.run(in: .default, for: .seconds(60)) == .stopped)
+      late.invalidate()
+    }
+  }
+
   @Test func `that spins hears all that is posted, in order`() {
     let rounds = 20_000 * stress
     let ends = [

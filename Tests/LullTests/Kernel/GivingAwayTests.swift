@@ -65,6 +65,31 @@ import Testing
     runner.stop()
   }
 
+  /// It waits for its turn on the one loop while it fires on the other.
+  @Test func `while they are due fire where they are now`() {
+    let runner = LoopRunner()
+    for _ in 0..<20 * stress {
+      let fired = DispatchSemaphore(value: 0)
+      onLoopThread { loop in
+        let date = loop.now.advanced(by: .milliseconds(2))
+        let second = Loop.Timer(at: date, every: .milliseconds(1)) { timer in
+          #expect(runner.loop.isCurrent)
+          timer.invalidate()
+          fired.signal()
+        }
+        let first = Loop.Timer(at: date) { _ in
+          loop.remove(second, from: .default)
+          runner.loop.add(second)
+        }
+        loop.add(first)
+        loop.add(second)
+        #expect(loop.run(in: .default, for: .seconds(60)) == .finished)
+      }
+      #expect(fired.wait(timeout: .now() + .seconds(60)) == .success)
+    }
+    runner.stop()
+  }
+
   /// Its new loop has it before its handler returns, and must not lose it for that.
   @Test func `by their own handler go on there`() {
     let runner = LoopRunner()

@@ -87,8 +87,46 @@ import Testing
         return hops.value > 1_000
       }
       #expect(loop.run() == .stopped)
-      // The rest of the pass goes on.
-      #expect(hops.value <= 13)
+      #expect(hops.value == 10)
+    }
+  }
+
+  /// Something for the pass to look after ends the hops in its midst, and changes no order.
+  @Test(arguments: [Duration.zero, .milliseconds(1), .seconds(600)], [false, true])
+  func `keeps the order of a pass`(delay: Duration, isWatched: Bool) {
+    onLoopThread { loop in
+      let log = Shared<[String]>([])
+      if isWatched { loop.observe(.entry) { _, _ in } }
+      let source = Loop.Source { _ in log.value.append("source") }
+      loop.add(source)
+      for _ in 0..<3 {
+        log.value = []
+        let timer = Loop.Timer(after: delay) { _ in log.value.append("timer") }
+        loop.perform {
+          loop.add(timer)
+          timer.nextFire = loop.now.advanced(by: delay)
+          source.signal()
+          loop.perform {
+            log.value.append("block")
+            loop.perform { loop.stop() }
+          }
+        }
+        #expect(loop.run() == .stopped)
+        #expect(log.value.filter { $0 != "timer" } == ["source", "block"])
+        timer.invalidate()
+      }
+      for _ in 0..<3 {
+        log.value = []
+        loop.perform {
+          loop.schedule(after: .zero) { _ in log.value.append("timer") }
+          loop.perform {
+            log.value.append("block")
+            loop.stop()
+          }
+        }
+        #expect(loop.run() == .stopped)
+        #expect(log.value == ["timer", "block"])
+      }
     }
   }
 
