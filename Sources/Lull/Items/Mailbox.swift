@@ -37,10 +37,11 @@ extension Loop {
   /// to. In the long run it allocates nothing for values that do not themselves.
   ///
   /// > Threads: any. The handler runs on the loop's thread.
-  public final class Mailbox<Value>: Source, @unchecked Sendable {  // `box` has its own lock
+  public final class Mailbox<Value>: Source, @unchecked Sendable {  // `box` is guarded
     /// How many values may wait for the handler; `Int.max` for no limit.
     public let limit: Int
 
+    private let guardian = Lock()
     private let box = Box(MailboxState<Value>())
 
     /// A mailbox that calls `handler` with what was sent.
@@ -71,10 +72,10 @@ extension Loop {
     ///   value that is not `Sendable` is given up with the attempt.
     /// - Complexity: amortised O(1), under a lock that is held for no user code.
     public func send(_ value: sending Value) throws(MailboxError) {
-      box.value.lock.lock()
+      guardian.lock()
       var first: UInt64?
       do {
-        defer { box.value.lock.unlock() }
+        defer { guardian.unlock() }
         let hasLoop = box.value.loop.with { !$0.hasEnded.load(ordering: .acquiring) } ?? true
         guard isValid, hasLoop else { throw .closed }
         guard box.value.waiting.count < limit else { throw .full }
@@ -86,11 +87,11 @@ extension Loop {
     }
 
     /// How many values wait for the handler.
-    package var count: Int { box.value.lock.withLock { box.value.waiting.count } }
+    package var count: Int { guardian.withLock { box.value.waiting.count } }
 
     private func deliver(to handler: (Mailbox<Value>, [Value]) -> Void) {
       var batch: [Value] = []
-      box.value.lock.withLock {
+      guardian.withLock {
         swap(&batch, &box.value.spare)
         swap(&batch, &box.value.waiting)
         // Someone may have signalled again before the swap, for what we have got now.
@@ -99,13 +100,13 @@ extension Loop {
       guard !batch.isEmpty else { return }
       handler(self, batch)
       batch.removeAll(keepingCapacity: true)  // Outside the lock: values may do things as they go.
-      box.value.lock.withLock {
+      guardian.withLock {
         if box.value.spare.capacity < batch.capacity { swap(&box.value.spare, &batch) }
       }
     }
 
     override func joins(_ loop: Loop) {
-      let isOurs = box.value.lock.withLock {
+      let isOurs = guardian.withLock {
         if box.value.loopKept == nil {
           box.value.loopKept = loop
           box.value.loop = Unretained(loop)
@@ -119,7 +120,7 @@ extension Loop {
     override func retire() {
       super.retire()
       var dropped: [[Value]] = [[], []]
-      box.value.lock.withLock {
+      guardian.withLock {
         swap(&dropped[0], &box.value.waiting)
         swap(&dropped[1], &box.value.spare)
       }
@@ -128,9 +129,8 @@ extension Loop {
   }
 }
 
-/// What a mailbox holds, guarded by its lock.
+/// What a mailbox holds, under its lock.
 struct MailboxState<Value>: ~Copyable {
-  let lock = Lock()
   var waiting: [Value] = []
   /// Empty; kept for its storage.
   var spare: [Value] = []

@@ -48,16 +48,23 @@ struct MailBag: ~Copyable {
 ///
 /// Two bags swap, so that neither side allocates in the long run, and the loop looks at one atomic
 /// before it takes the lock.
-final class MailQueue: @unchecked Sendable {  // `box` is guarded by the lock in it
+final class MailQueue: @unchecked Sendable {  // `box` is guarded by `lock`
   struct Incoming: ~Copyable {
-    let lock = Lock()
     var isClosed = false
     var bag = MailBag()
   }
 
-  /// Set by the first of a batch alone: the others find company. It lies apart from what posters
-  /// write, so that they keep their cache line while the loop looks whether there is anything.
-  private let pending = Atomic<Bool>(false)
+  /// Lies apart from what posters write, so that they keep their cache line while the loop looks
+  /// whether there is anything.
+  struct Flag: ~Copyable {
+    private let before: (Int, Int, Int, Int, Int, Int, Int, Int) = (0, 0, 0, 0, 0, 0, 0, 0)
+    let isSet = Atomic<Bool>(false)
+    private let after: (Int, Int, Int, Int, Int, Int, Int, Int) = (0, 0, 0, 0, 0, 0, 0, 0)
+  }
+
+  /// Set by the first of a batch alone: the others find company.
+  private let pending = Box(Flag())
+  private let lock = Lock()
   private let box = Box(Incoming())
 
   enum Delivery { case first, company, closed }
@@ -65,8 +72,8 @@ final class MailQueue: @unchecked Sendable {  // `box` is guarded by the lock in
   /// Any thread. After `first`, wake the loop if it sleeps; others need not.
   @inline(__always)
   func post(_ block: consuming Block) -> Delivery {
-    box.value.lock.lock()
-    defer { box.value.lock.unlock() }
+    lock.lock()
+    defer { lock.unlock() }
     if box.value.isClosed { return .closed }
     let isFirst = box.value.bag.isEmpty
     box.value.bag.append(block)
@@ -75,8 +82,8 @@ final class MailQueue: @unchecked Sendable {  // `box` is guarded by the lock in
 
   /// The same for all that is no block.
   func post(_ mail: consuming Mail) -> Delivery {
-    box.value.lock.lock()
-    defer { box.value.lock.unlock() }
+    lock.lock()
+    defer { lock.unlock() }
     if box.value.isClosed { return .closed }
     let isFirst = box.value.bag.isEmpty
     box.value.bag.append(mail)
@@ -85,27 +92,27 @@ final class MailQueue: @unchecked Sendable {  // `box` is guarded by the lock in
 
   /// Under the lock, lest a second poster be back before the first has said so.
   private func announced() -> Delivery {
-    pending.store(true, ordering: .sequentiallyConsistent)
+    pending.value.isSet.store(true, ordering: .sequentiallyConsistent)
     return .first
   }
 
   /// Whether there may be something. Never false with mail whose poster has returned.
   @inline(__always)
-  var isPending: Bool { pending.load(ordering: .sequentiallyConsistent) }
+  var isPending: Bool { pending.value.isSet.load(ordering: .sequentiallyConsistent) }
 
   /// Exchanges all there is for an empty bag.
   func take(into bag: inout MailBag) {
-    box.value.lock.lock()
-    defer { box.value.lock.unlock() }
-    pending.store(false, ordering: .sequentiallyConsistent)
+    lock.lock()
+    defer { lock.unlock() }
+    pending.value.isSet.store(false, ordering: .sequentiallyConsistent)
     swap(&box.value.bag, &bag)
   }
 
   /// Nothing is taken from now on; what waited is handed out.
   func close() -> MailBag {
     var rest = MailBag()
-    box.value.lock.lock()
-    defer { box.value.lock.unlock() }
+    lock.lock()
+    defer { lock.unlock() }
     box.value.isClosed = true
     swap(&box.value.bag, &rest)
     return rest
