@@ -30,9 +30,9 @@ extension Loop {
   /// Zero at first.
   ///
   /// The kernel wakes a thread some 50 to 100 microseconds late, and more where the processor
-  /// rests deeply; a lead of 200 microseconds brings most ticks within a few of their date, for
-  /// that much processor time a tick. Descriptors are served meanwhile. A guest's timers are its
-  /// host's to keep.
+  /// rests deeply; a lead of 200 microseconds brings most ticks within two of their date, for that
+  /// much processor time a tick. Descriptors are served meanwhile. A guest's timers are its host's
+  /// to keep.
   ///
   /// - Precondition: on the loop's thread.
   public var timerLead: Duration {
@@ -43,6 +43,7 @@ extension Loop {
     set {
       preconditionOnLoop()
       state.value.timerLead = max(0, newValue.wholeNanoseconds)
+      if state.value.timerLead > 0 { prepareRehearsal() }
     }
   }
 
@@ -68,6 +69,7 @@ extension Loop {
     }
     // Whatever else ended the wait is seen to by a pass.
     guard lead > 0, deadline != .max, poller.now >= deadline.addingClamped(-lead) else { return }
+    if deadline.addingClamped(-poller.now) > Loop.rehearsalTakes { rehearse() }
     let continuous = nextContinuousWake(in: mode)
     while ready.isEmpty, sleeping.load(ordering: .acquiring), poller.now < deadline {
       // Asking the kernel takes the report of that clock's timer away.
@@ -75,6 +77,35 @@ extension Loop {
       poller.wait(until: .min, into: &ready)
     }
   }
+
+  // MARK: The rehearsal
+
+  /// How long it may take at most, by far.
+  private static let rehearsalTakes: Int64 = 50_000
+
+  /// Fires a timer that nobody hears of. What has not run for some milliseconds has left the
+  /// processor's caches: the first timer after a sleep takes ten microseconds, the next takes one.
+  private func rehearse() {
+    var trace: (any TraceSink)?
+    swap(&trace, &state.value.trace)
+    let admission = idleState.value.admission
+    fireTimers(in: state.value.modes.index(of: .rehearsal))
+    idleState.value.admission = admission
+    swap(&trace, &state.value.trace)
+  }
+
+  /// Has a timer in a mode that nobody can see or run.
+  private func prepareRehearsal() {
+    guard !isVirtual, state.value.modes.existing(.rehearsal) == nil else { return }
+    let timer = Timer(at: now, every: .nanoseconds(1)) { _ in }
+    guard case .granted = timer.claim(for: self) else { return }
+    timer.enters(self)
+    timer.membership.modes = state.value.modes.adding(
+      state.value.modes.index(of: .rehearsal), to: timer.membership.modes)
+    queue(timer)
+  }
+
+  // MARK: Spinning
 
   /// Spins for a while if that is likely to spare a sleep.
   @inline(__always)

@@ -66,7 +66,7 @@ extension Loop {
   /// Whether nobody but blocks and sources could want anything of a pass before `moment`.
   @inline(__always)
   private func isQuiet(_ run: Activation, before moment: Int64) -> Bool {
-    state.value.modes[run.mode].observed.isEmpty && state.value.trace == nil && !hasIdleWork
+    state.value.modes[run.mode].observers.activities.isEmpty && state.value.trace == nil && !hasIdleWork
       && (timerQueueCount(of: run.mode) == 0 || earliestDeadline(in: run.mode) > moment)
   }
 }

@@ -64,8 +64,12 @@ extension Loop {
 extension Duration {
   /// Nanoseconds, rounded toward zero and held within 64 bits (292 years).
   var wholeNanoseconds: Int64 {
-    // Below nine seconds, 64 bits do.
-    if let few = Int64(exactly: attoseconds) { return few / 1_000_000_000 }
+    // A thousand million is 2^9 times 1 953 125: up to 78 minutes a division of 64 bits will do,
+    // a tenth of one of 128.
+    let exact = self.attoseconds
+    if exact >= 0, exact < Int128(1) << 72 {
+      return Int64(truncatingIfNeeded: exact &>> 9) / 1_953_125
+    }
     let (seconds, attoseconds) = components
     let (whole, overflow) = seconds.multipliedReportingOverflow(by: 1_000_000_000)
     if overflow { return seconds < 0 ? .min : .max }

@@ -35,7 +35,7 @@ extension Loop {
 
   private func preconditionFits(_ item: Item) {
     precondition(
-      !item.isForMain || isMain,
+      !item.traits.contains(.forMain) || isMain,
       "this item's handlers are of the main actor; for this loop make it with "
         + "Loop.\(type(of: item))(…)"
     )
@@ -143,7 +143,9 @@ extension Loop {
     readMail()
     guard let index = state.value.modes.existing(mode) else { return nil }
     // One that is firing may have been given to another loop by its handler.
-    var candidates = (0..<state.value.firing.count).map { state.value.firing[$0] }.filter {
+    var candidates = (0..<state.value.firing.count).compactMap {
+      state.value.firing[$0].value
+    }.filter {
       $0.isValid && $0.belongs(to: self)
         && state.value.modes.contains(index, in: $0.membership.modes)
     }
@@ -156,8 +158,8 @@ extension Loop {
       }
     }
     let first = candidates.filter { $0.base == .suspending }.min {
-      ($0.deadline.load(ordering: .relaxed), $0.membership.sequence)
-        < ($1.deadline.load(ordering: .relaxed), $1.membership.sequence)
+      ($0.due, $0.membership.sequence)
+        < ($1.due, $1.membership.sequence)
     }
     return first?.nextFire
   }
@@ -171,16 +173,19 @@ extension Loop {
 
   /// Puts a claimed item into a mode.
   func admit(_ item: Item, to mode: Mode) throws(SystemError) {
-    if item.slot < 0 { item.slot = state.value.items.insert(item) }
+    if item.slot < 0 { item.enters(self) }
     if item.membership.modes == 0 { item.membership.sequence = state.value.nextSequence() }
     let before = item.membership
     do {
       guard mode == .common else { return try join(item, state.value.modes.index(of: mode)) }
-      item.membership.joinCommon(state.value.nextSequence())
+      if !before.isCommon {
+        item.membership.isCommon = true
+        item.commonSince = state.value.nextSequence()
+      }
       for index in state.value.modes.common { try join(item, index) }
     } catch {
       // All or nothing: it stays where it was before.
-      item.membership.commonSince = before.commonSince
+      item.membership.isCommon = before.isCommon
       for index in state.value.modes.modes(of: item.membership.modes)
       where !state.value.modes.contains(index, in: before.modes) {
         leave(item, index)
@@ -193,9 +198,10 @@ extension Loop {
   private func join(_ item: Item, _ mode: ModeTable.Index) throws(SystemError) {
     guard !state.value.modes.contains(mode, in: item.membership.modes) else { return }
     state.value.modes.create(mode)
-    item.membership.modes = state.value.modes.adding(mode, to: item.membership.modes)
+    let former = item.membership.modes
+    item.membership.modes = state.value.modes.adding(mode, to: former)
     do {
-      try item.joined(mode, of: self)
+      try item.joined(mode, from: former, of: self)
     } catch {
       leave(item, mode)
       throw error
@@ -204,24 +210,22 @@ extension Loop {
 
   private func leave(_ item: Item, _ mode: ModeTable.Index) {
     guard state.value.modes.contains(mode, in: item.membership.modes) else { return }
-    item.membership.modes = state.value.modes.removing(mode, from: item.membership.modes)
-    item.left(mode, of: self)
+    let former = item.membership.modes
+    item.membership.modes = state.value.modes.removing(mode, from: former)
+    item.left(mode, from: former, of: self)
   }
 
   private func releaseIfUnused(_ item: Item) {
     guard item.membership.isEmpty else { return }
-    if let own = state.value.items.remove(item.slot), own.isAwaited {
-      state.value.leftovers.append(own)
-    }
-    item.slot = -1
     item.unclaim(from: self)
+    item.leaves(self)
   }
 
   func dismiss(_ item: Item, from mode: Mode) {
     guard item.belongs(to: self), item.slot >= 0 else { return }
     if mode == .common {
       guard item.membership.isCommon else { return }
-      item.membership.commonSince = 0
+      item.membership.isCommon = false
       for index in state.value.modes.common { leave(item, index) }
     } else if let index = state.value.modes.existing(mode) {
       leave(item, index)
@@ -233,7 +237,7 @@ extension Loop {
   func retire(_ item: Item) {
     guard item.belongs(to: self) else { return }
     if item.slot >= 0 {
-      item.membership.commonSince = 0
+      item.membership.isCommon = false
       if let index = state.value.modes.onlyMode(of: item.membership.modes) {
         leave(item, index)
       } else {
@@ -260,10 +264,11 @@ extension Loop {
     guard !state.value.modes[index].isCommon else { return }
     state.value.modes.makeCommon(index)
     // In the order they became common, sources and the rest together.
-    let items = state.value.items.all.map { ($0.membership.commonSince, $0) }
-    let sources = state.value.seats.values.map { ($0.membership.commonSince, $0.source as Item) }
-    for (since, item) in (items + sources).sorted(by: { $0.0 < $1.0 })
-    where since > 0 && item.isValid {
+    let items = (state.value.items.all + state.value.timers.all)
+      .filter(\.membership.isCommon).map { ($0.commonSince, $0) }
+    let sources = state.value.seats.values
+      .filter(\.membership.isCommon).map { ($0.commonSince, $0.source as Item) }
+    for (_, item) in (items + sources).sorted(by: { $0.0 < $1.0 }) where item.isValid {
       // Asked again: the schedule handler of an earlier one may have taken it out.
       guard let membership = membership(of: item), membership.isCommon else { continue }
       if case .source(let source) = item.kind {
@@ -284,52 +289,35 @@ extension Loop {
     return item.membership
   }
 
-  // MARK: Observers
-
-  func insert(_ observer: Observer, _ mode: ModeTable.Index) {
-    let observers = state.value.modes[mode].observers
-    let place = observers.firstIndex { $0.order > observer.order } ?? observers.count
-    state.value.modes[mode].observers.insert(observer, at: place)
-    state.value.modes[mode].observed.formUnion(observer.activities)
-  }
-
-  func delete(_ observer: Observer, _ mode: ModeTable.Index) {
-    state.value.modes[mode].observers.removeAll { $0 === observer }
-    state.value.modes[mode].observed = state.value.modes[mode].observers.reduce(into: []) {
-      $0.formUnion($1.activities)
-    }
-  }
-
   // MARK: Timers
 
-  /// Moves a timer to the queue of its modes. A firing one is queued when its handler returns.
-  func requeue(_ timer: Timer) {
+  /// Moves a timer from the queue of the modes it was in to that of those it is in. A firing one is
+  /// queued when its handler returns.
+  func requeue(_ timer: Timer, from former: ModeTable.SetID) {
     guard !timer.isFiring else { return }
-    state.value.timers.remove(timer.slot)
+    state.value.timers.remove(timer, from: TimerQueues.Key(modes: former, base: timer.base))
     queue(timer)
   }
 
   func queue(_ timer: Timer) {
-    guard timer.membership.modes != 0 else { return }
-    state.value.timers.insert(
-      timer.slot, timer, deadline: timer.deadline.load(ordering: .relaxed),
-      tolerance: timer.toleranceNanoseconds.load(ordering: .relaxed),
-      into: TimerQueues.Key(modes: timer.membership.modes, base: timer.base))
+    if timer.membership.modes != 0 { state.value.timers.insert(timer, into: key(of: timer)) }
+  }
+
+  func key(of timer: Timer) -> TimerQueues.Key {
+    TimerQueues.Key(modes: timer.membership.modes, base: timer.base)
   }
 
   /// A timer has a new date, or has come here from its handler on another loop.
   func rearm(_ timer: Timer) {
-    if timer.belongs(to: self), timer.slot >= 0 { requeue(timer) }
+    guard timer.belongs(to: self), timer.slot >= 0 else { return }
+    requeue(timer, from: timer.membership.modes)
   }
 
   /// One of the loop's own timers gets a new date on the loop's thread.
   func rearm(_ timer: Timer, for date: Int64) {
+    let former = timer.due
     timer.set(date, deadline: Timer.deadline(of: date, on: timer.base))
-    if timer.slot >= 0, !timer.isFiring {
-      state.value.timers.rearm(
-        timer.slot, for: timer.deadline.load(ordering: .relaxed),
-        tolerance: timer.toleranceNanoseconds.load(ordering: .relaxed))
-    }
+    state.value.timers.rearm(timer, from: former, in: key(of: timer))
     wakeIfSleeping()
   }
 

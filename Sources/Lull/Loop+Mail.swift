@@ -146,7 +146,7 @@ extension Loop {
     }) {
       retire(seat)
     }
-    for item in state.value.items.all { abandon(item) }
+    for item in state.value.items.all + state.value.timers.all { abandon(item) }
     idle.die()
     var late = mail.close()
     while !late.letters.isEmpty { refuse(late.letters.removeFirst().mail) }

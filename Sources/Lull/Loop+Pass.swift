@@ -83,23 +83,33 @@ extension Loop {
   /// Calls the observers of an activity that were there when it began and still are.
   @inline(__always)
   func notify(_ activity: Activities, in mode: ModeTable.Index) {
-    if state.value.modes[mode].observed.contains(activity) { call(activity, in: mode) }
+    if state.value.modes[mode].observers.activities.contains(activity) {
+      callObservers(of: activity, in: mode)
+    }
   }
 
-  private func call(_ activity: Activities, in mode: ModeTable.Index) {
-    let observers = state.value.modes[mode].observers
-    for observer in observers {
-      // An earlier one may have given it to another loop, or taken it out of the mode.
-      guard observer.activities.contains(activity), observer.isValid, observer.belongs(to: self),
-        !observer.isFiring,
-        state.value.modes.contains(mode, in: observer.membership.modes),
-        let handler = observer.handler
-      else { continue }
-      observer.isFiring = true
-      call(.observer(observer, activity)) { handler(observer, activity) }
-      observer.isFiring = false
-      if !observer.repeats { observer.invalidate() }
+  private func callObservers(of activity: Activities, in mode: ModeTable.Index) {
+    var observers = Slab<Unretained<Observer>>()
+    swap(&observers, &state.value.spareObservers)
+    state.value.modes[mode].observers.collect(activity, into: &observers)
+    for place in 0..<observers.count {
+      observers[place].with { call($0, activity, in: mode) }
+      observers[place].release()
     }
+    observers.truncate(to: 0)
+    swap(&observers, &state.value.spareObservers)
+  }
+
+  private func call(_ observer: Observer, _ activity: Activities, in mode: ModeTable.Index) {
+    // An earlier one may have given it to another loop, or taken it out of the mode.
+    guard observer.isValid, observer.belongs(to: self), !observer.isFiring,
+      state.value.modes.contains(mode, in: observer.membership.modes),
+      let handler = observer.handler
+    else { return }
+    observer.isFiring = true
+    call(.observer(observer, activity)) { handler(observer, activity) }
+    observer.isFiring = false
+    if !observer.repeats { observer.invalidate() }
   }
 
   // MARK: Blocks

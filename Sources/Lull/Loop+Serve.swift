@@ -64,29 +64,15 @@ extension Loop {
     collectDueTimers(in: mode, into: &due)
     guard !due.isEmpty else { return }
     for entry in due {
-      entry.timer.with { timer in
-        fire(timer, entry, in: mode)
-        timer.batches.wrappingSubtract(1, ordering: .relaxed)
-      }
+      entry.timer.with { fire($0, entry, in: mode) }
+      entry.timer.release()
     }
     due.removeAll(keepingCapacity: true)
     swap(&due, &state.value.spareDue)
-    if !state.value.leftovers.isEmpty { letGo() }
-  }
-
-  /// Frees what nobody waits for any more.
-  private func letGo() {
-    var freed = Slab<Item>()
-    swap(&freed, &state.value.leftovers)
-    while !freed.isEmpty {
-      let item = freed.removeLast()
-      if item.isAwaited { state.value.leftovers.append(item) }
-    }
-    if state.value.leftovers.isEmpty { swap(&freed, &state.value.leftovers) }
   }
 
   private func isStillDue(_ timer: Timer, _ now: Int64) -> Bool {
-    let deadline = timer.deadline.load(ordering: .relaxed)
+    let deadline = timer.due
     return deadline <= now || deadline <= self.now(on: timer.base)
   }
 
@@ -97,17 +83,17 @@ extension Loop {
       state.value.modes.contains(mode, in: timer.membership.modes), let handler = timer.handler
     else { return }
     idle.serves(timer, due: due.deadline, at: hasIdleWork ? poller.now : due.now)
-    let served = timer.deadline.load(ordering: .relaxed)
-    state.value.timers.remove(timer.slot)
+    let served = timer.due
+    state.value.timers.remove(timer, from: key(of: timer))
     timer.isFiring = true
-    state.value.firing.append(timer)
+    state.value.firing.append(Unretained(timer))
     call(.timer(timer)) { handler(timer) }
     _ = state.value.firing.removeLast()
     if timer.intervalNanoseconds == 0 { timer.invalidate() }
     guard timer.isValid else { return }
     // A later date set meanwhile is honoured; otherwise the grid goes on.
     let date = timer.date.load(ordering: .acquiring)
-    let deadline = timer.deadline.load(ordering: .relaxed)
+    let deadline = timer.due
     if deadline <= served {
       let next = timer.gridDate(after: now(on: timer.base))
       // Exchanged, not stored: another thread may be setting it right now.
@@ -147,7 +133,7 @@ extension Loop {
       state.value.timers.collectDue(at: now + offset, from: queue, into: &found)
       for entry in found {
         entry.timer.with { timer in
-          timer.batches.wrappingAdd(1, ordering: .relaxed)
+          entry.timer.retain()
           due.append(
             DueTimer(
               timer: entry.timer, sequence: timer.membership.sequence,

@@ -14,7 +14,10 @@ extension Loop {
     let signal = source.signalSequence
     if signal != 0, seat.membership.modes == 0 { state.value.signals.append(seat, signal) }
     if mode == .common {
-      seat.membership.joinCommon(state.value.nextSequence())
+      if !seat.membership.isCommon {
+        seat.membership.isCommon = true
+        seat.commonSince = state.value.nextSequence()
+      }
       // Its schedule handler may take it out again before the next mode.
       for index in state.value.modes.common where seat.membership.isCommon { join(seat, index) }
     } else {
@@ -53,7 +56,7 @@ extension Loop {
     guard let seat = state.value.seats[ObjectIdentifier(source)] else { return }
     if mode == .common {
       guard seat.membership.isCommon else { return }
-      seat.membership.commonSince = 0
+      seat.membership.isCommon = false
       for index in state.value.modes.common { leave(seat, index) }
     } else if let index = state.value.modes.existing(mode) {
       leave(seat, index)
@@ -74,7 +77,7 @@ extension Loop {
 
   /// An invalid source leaves this loop.
   func retire(_ seat: Seat) {
-    seat.membership.commonSince = 0
+    seat.membership.isCommon = false
     for index in state.value.modes.modes(of: seat.membership.modes) { leave(seat, index) }
     releaseIfUnused(seat)
     seat.source.leave(seat)

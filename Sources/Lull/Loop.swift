@@ -73,7 +73,9 @@ public final class Loop: @unchecked Sendable {  // `state` belongs to `thread`, 
 
   /// Only a second loop of a thread still has items then; the others have let go of theirs as
   /// their threads ended.
-  deinit { for item in state.value.items.all { item.unclaim(from: self) } }
+  deinit {
+    for item in state.value.items.all + state.value.timers.all { item.unclaim(from: self) }
+  }
 
   // MARK: The loop of a thread
 

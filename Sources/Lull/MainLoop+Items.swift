@@ -11,7 +11,7 @@ extension MainLoop {
   ) -> Loop.Timer {
     let timer = Loop.Timer(
       at: first, every: interval, tolerance: tolerance, base: base, OnMain.closure(handler))
-    timer.isForMain = true
+    timer.traits.insert(.forMain)
     return timer
   }
 
@@ -24,7 +24,7 @@ extension MainLoop {
     let source = Loop.Source(
       order: order, schedule: schedule.map { OnMain.closure($0) },
       cancel: cancel.map { OnMain.closure($0) }, OnMain.closure(perform))
-    source.isForMain = true
+    source.traits.insert(.forMain)
     return source
   }
 
@@ -34,7 +34,7 @@ extension MainLoop {
     _ handler: @escaping @MainActor (Loop.DescriptorSource, Loop.Readiness) -> Void
   ) -> Loop.DescriptorSource {
     let source = Loop.DescriptorSource(descriptor, for: interest, OnMain.closure(handler))
-    source.isForMain = true
+    source.traits.insert(.forMain)
     return source
   }
 
@@ -45,7 +45,7 @@ extension MainLoop {
   ) -> Loop.Observer {
     let observer = Loop.Observer(
       activities, order: order, repeats: repeats, OnMain.closure(handler))
-    observer.isForMain = true
+    observer.traits.insert(.forMain)
     return observer
   }
 
@@ -55,7 +55,7 @@ extension MainLoop {
     _ handler: @escaping @MainActor (Loop.Mailbox<Value>, [Value]) -> Void
   ) -> Loop.Mailbox<Value> {
     let mailbox = Loop.Mailbox<Value>(limit: limit, order: order, OnMain.closure(handler))
-    mailbox.isForMain = true
+    mailbox.traits.insert(.forMain)
     return mailbox
   }
 
@@ -64,7 +64,7 @@ extension MainLoop {
     _ signal: CInt, _ handler: @escaping @MainActor (Loop.SignalSource, Int) -> Void
   ) throws(Loop.SignalError) -> Loop.SignalSource {
     let source = try Loop.SignalSource(signal, OnMain.closure(handler))
-    source.isForMain = true
+    source.traits.insert(.forMain)
     return source
   }
 
@@ -74,7 +74,7 @@ extension MainLoop {
     _ handler: @escaping @MainActor (Loop.ProcessSource, Loop.ProcessSource.End) -> Void
   ) throws(Loop.ProcessError) -> Loop.ProcessSource {
     let source = try Loop.ProcessSource(process, OnMain.closure(handler))
-    source.isForMain = true
+    source.traits.insert(.forMain)
     return source
   }
 

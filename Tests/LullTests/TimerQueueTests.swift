@@ -18,10 +18,11 @@ import Testing
   @Test func `have nothing to say at first`() {
     var queues = TimerQueues()
     #expect(queues.queueCount == 0)
-    queues.remove(5)
-    queues.insert(5, deadline: 10, tolerance: 0, into: key)
-    queues.remove(5)
-    queues.remove(5)
+    let timer = timer(at: 10, in: &queues)
+    queues.remove(timer, from: key)
+    queues.insert(timer, into: key)
+    queues.remove(timer, from: key)
+    queues.remove(timer, from: key)
     #expect(queues.queueCount == 1)
     #expect(firsts(of: 0, in: &queues) == [])
     #expect(queues.firstDeadline(of: 0) == nil)
@@ -34,17 +35,20 @@ import Testing
       key, TimerQueues.Key(modes: 2, base: .suspending),
       TimerQueues.Key(modes: 1, base: .continuous), key,
     ]
-    for (slot, key) in keys.enumerated() {
-      queues.insert(
-        Int32(slot), deadline: Int64(10 - slot), tolerance: 0, into: key)
-    }
+    let timers = [10, 9, 8, 7].map { timer(at: $0, in: &queues) }
+    for (timer, key) in zip(timers, keys) { queues.insert(timer, into: key) }
     #expect(queues.queueCount == 3)
-    #expect((0..<3).map { firsts(of: $0, in: &queues) } == [[3], [1], [2]])
+    #expect((0..<3).map { firsts(of: $0, in: &queues) } == [[7], [9], [8]])
   }
 
-  private struct Timer {
-    let deadline: Int64
-    let tolerance: Int64
+  /// A timer that is known to the queues and in none of them.
+  private func timer(
+    at deadline: Int64, tolerance: Int64 = 0, in queues: inout TimerQueues
+  ) -> Loop.Timer {
+    let timer = Loop.Timer(at: .distantFuture, tolerance: .nanoseconds(tolerance)) { _ in }
+    timer.set(deadline, deadline: deadline)
+    queues.adopt(timer)
+    return timer
   }
 
   /// Dates from the next nanosecond to the next century, a few of them equal.
@@ -57,62 +61,73 @@ import Testing
   func `agree with a sorted list, whatever is put in, put off and taken out`(seed: UInt64) {
     var random = Seeded(state: seed)
     var queues = TimerQueues()
-    var model: [Int32: Timer] = [:]
+    var queued: [Int: (deadline: Int64, wake: Int64)] = [:]
     var now = Int64.random(in: 0..<(1 << 45), using: &random)
-    let slots = seed % 2 == 0 ? 3000 : 20 as Int32
+    var timers = (0..<(seed % 2 == 0 ? 3000 : 20)).map { _ in timer(at: 0, in: &queues) }
     for _ in 1...6000 {
-      let slot = Int32.random(in: 0..<slots, using: &random)
-      switch Int.random(in: 0..<8, using: &random) {
+      let index = timers.indices.randomElement(using: &random)!
+      switch Int.random(in: 0..<9, using: &random) {
       case 0:
-        queues.remove(slot)
-        model[slot] = nil
+        queues.remove(timers[index], from: key)
+        queued[index] = nil
       case 1:
-        let deadline = date(after: model[slot]?.deadline ?? now, &random) & (.max >> 1)
-        let tolerance = max(0, Int64.random(in: -100..<10, using: &random))
-        queues.rearm(slot, for: deadline, tolerance: tolerance)
-        if model[slot] != nil { model[slot] = Timer(deadline: deadline, tolerance: tolerance) }
+        let former = timers[index].due
+        let deadline = date(after: queued[index]?.deadline ?? now, &random) & (.max >> 1)
+        timers[index].set(deadline, deadline: deadline)
+        queues.rearm(timers[index], from: former, in: key)
+        if let old = queued[index] {
+          queued[index] = (deadline, deadline + old.wake - old.deadline)
+        }
       case 2:
         now += Int64(1) << Int64.random(in: 0..<40, using: &random)
+      case 3:
+        // Its slot goes to another.
+        queues.remove(timers[index], from: key)
+        queues.release(timers[index])
+        queued[index] = nil
+        timers[index] = timer(at: now, in: &queues)
       default:
-        queues.remove(slot)
-        let timer = Timer(
-          deadline: date(after: now, &random),
-          tolerance: max(0, Int64.random(in: -2_000_000..<1_000_000, using: &random)))
-        queues.insert(slot, deadline: timer.deadline, tolerance: timer.tolerance, into: key)
-        model[slot] = timer
+        queues.remove(timers[index], from: key)
+        let deadline = date(after: now, &random)
+        let tolerance = max(0, Int64.random(in: -2_000_000..<1_000_000, using: &random))
+        timers[index].set(deadline, deadline: deadline)
+        timers[index].tolerance = .nanoseconds(tolerance)
+        queues.insert(timers[index], into: key)
+        queued[index] = (deadline, deadline + tolerance)
       }
       guard queues.queueCount > 0 else { continue }
-      let first = model.values.map(\.deadline).min()
+      let first = queued.values.map(\.deadline).min()
       #expect(queues.firstDeadline(of: 0) == first)
-      #expect(queues.latestWake(of: 0) == model.values.map { $0.deadline + $0.tolerance }.min())
+      #expect(queues.latestWake(of: 0) == queued.values.map(\.wake).min())
       #expect(
-        Set(firsts(of: 0, in: &queues)) == Set(model.filter { $0.value.deadline == first }.keys))
+        firsts(of: 0, in: &queues) == queued.values.map(\.deadline).filter { $0 == first })
       var due: [TimerQueues.Due] = []
       queues.collectDue(at: now, from: 0, into: &due)
-      #expect(due.map(\.slot).sorted() == model.filter { $0.value.deadline <= now }.keys.sorted())
-      for timer in due {
-        #expect(timer.deadline == model[timer.slot]?.deadline)
-        if Bool.random(using: &random) {
-          queues.remove(timer.slot)
-          model[timer.slot] = nil
-        }
+      let expected = queued.filter { $0.value.deadline <= now }
+      #expect(
+        Set(due.map { ObjectIdentifier($0.timer.value!) })
+          == Set(expected.keys.map { ObjectIdentifier(timers[$0]) }))
+      #expect(due.map(\.deadline).sorted() == expected.values.map(\.deadline).sorted())
+      for index in expected.keys.sorted() where Bool.random(using: &random) {
+        queues.remove(timers[index], from: key)
+        queued[index] = nil
       }
     }
   }
 
-  private func firsts(of queue: Int32, in queues: inout TimerQueues) -> [Int32] {
+  private func firsts(of queue: Int32, in queues: inout TimerQueues) -> [Int64] {
     var found: [TimerQueues.Due] = []
     queues.collectFirst(from: queue, into: &found)
-    return found.map(\.slot)
+    return found.map(\.deadline)
   }
 
   @Test func `with a tolerance beyond the end of time wait to the end`() {
     var queues = TimerQueues()
-    queues.insert(0, deadline: 10, tolerance: .max, into: key)
+    queues.insert(timer(at: 10, tolerance: .max, in: &queues), into: key)
     #expect(queues.latestWake(of: 0) == .max)
-    queues.insert(1, deadline: .max, tolerance: 5, into: key)
+    queues.insert(timer(at: .max, tolerance: 5, in: &queues), into: key)
     #expect(queues.latestWake(of: 0) == .max)
-    queues.insert(2, deadline: 20, tolerance: 0, into: key)
+    queues.insert(timer(at: 20, in: &queues), into: key)
     #expect(queues.latestWake(of: 0) == 20)
   }
 }

@@ -106,12 +106,14 @@ extension Loop {
     override var kind: ItemKind { .descriptor(self) }
     override func release() { handler = nil }
 
-    override func joined(_ mode: ModeTable.Index, of loop: Loop) throws(SystemError) {
+    override func joined(
+      _ mode: ModeTable.Index, from former: ModeTable.SetID, of loop: Loop
+    ) throws(SystemError) {
       loop.state.value.modes[mode].items += 1
       try loop.attach(self)
     }
 
-    override func left(_ mode: ModeTable.Index, of loop: Loop) {
+    override func left(_ mode: ModeTable.Index, from former: ModeTable.SetID, of loop: Loop) {
       loop.state.value.modes[mode].items -= 1
       loop.detach(self)
     }

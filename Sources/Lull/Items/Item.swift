@@ -24,11 +24,13 @@ extension Loop {
     fileprivate(set) final var loop = Unretained<Loop>(nil)
     /// Its modes there. Touched on the loop's thread only.
     final var membership = Membership()
-    /// Its place among the loop's items, or -1.
-    final var slot: Int32 = -1
     let valid = Atomic<Bool>(true)
-    /// Whether its handlers are of the main actor. Set before anyone else has it.
-    final var isForMain = false
+    /// What it was made for. Set before anyone else has it.
+    final var traits: Traits = []
+    /// In its handler, which may give it to another loop meanwhile.
+    private let firing = Atomic<Bool>(false)
+    /// Its place among the loop's items, or timers; -1 if it has none.
+    final var slot: Int32 = -1
 
     init() {}
 
@@ -66,17 +68,39 @@ extension Loop {
     /// Frees the handlers. On the loop's thread, or with `home` taken.
     func release() {}
 
-    /// Whether somebody on the loop's thread counts on its life, without a reference.
-    var isAwaited: Bool { false }
-
     /// It is taken out of a mode, or of the common modes. On the thread of `loop`.
     func removed(from mode: Mode, of loop: Loop) { loop.dismiss(self, from: mode) }
 
-    /// It is in one more mode of `loop`, and does what that takes. On its thread.
-    func joined(_ mode: ModeTable.Index, of loop: Loop) throws(SystemError) {}
+    /// When it was added to the common modes, in the order of additions; known exactly where the
+    /// order in a mode can be told, which is that of observers.
+    var commonSince: UInt64 {
+      get { membership.sequence }
+      set {}
+    }
+
+    /// `loop` is to keep it, and gives it a slot. On its thread, as all below.
+    func enters(_ loop: Loop) { slot = loop.state.value.items.insert(self) }
+
+    /// `loop` lets go of it.
+    func leaves(_ loop: Loop) {
+      let slot = slot
+      self.slot = -1
+      loop.state.value.items.remove(slot)
+    }
+
+    /// It is in one more mode of `loop` than those it was in, and does what that takes.
+    func joined(
+      _ mode: ModeTable.Index, from former: ModeTable.SetID, of loop: Loop
+    ) throws(SystemError) {}
 
     /// It is in one mode less.
-    func left(_ mode: ModeTable.Index, of loop: Loop) {}
+    func left(_ mode: ModeTable.Index, from former: ModeTable.SetID, of loop: Loop) {}
+
+    @inline(__always)
+    final var isFiring: Bool {
+      get { firing.load(ordering: .relaxed) }
+      set { firing.store(newValue, ordering: .relaxed) }
+    }
 
     // MARK: Whose it is
 
@@ -154,6 +178,15 @@ extension Loop {
     }
   }
 
+  /// What an item was made for.
+  struct Traits: OptionSet {
+    let rawValue: UInt8
+    /// Its handlers are of the main actor.
+    static let forMain = Traits(rawValue: 1)
+    /// Its dates are of the clock that counts suspend.
+    static let continuous = Traits(rawValue: 2)
+  }
+
   /// The kinds of items, for what differs between them.
   enum ItemKind {
     case timer(Timer)
@@ -164,21 +197,14 @@ extension Loop {
 
   /// An item's modes on one loop.
   struct Membership {
-    /// When it was added to the common modes, in the order of additions; 0 if it was not. Then it
-    /// joins every mode that becomes common.
-    var commonSince: UInt64 = 0
     /// When it was added, among the items of the loop.
     var sequence: UInt64 = 0
     /// The modes it is in.
     var modes: ModeTable.SetID = 0
+    /// Whether it joins every mode that becomes common.
+    var isCommon = false
 
     /// Whether the loop has it at all.
-    var isEmpty: Bool { modes == 0 && commonSince == 0 }
-
-    var isCommon: Bool { commonSince != 0 }
-
-    mutating func joinCommon(_ sequence: UInt64) {
-      if commonSince == 0 { commonSince = sequence }
-    }
+    var isEmpty: Bool { modes == 0 && !isCommon }
   }
 }

@@ -57,6 +57,9 @@ extension Loop {
 
     /// While a call waits for its reply, shielded from everything else.
     public static var connectionReply: Mode { Mode(id: 4) }
+
+    /// Where a loop rehearses for a timer. See ``Loop/timerLead``.
+    static var rehearsal: Mode { Mode(id: 5) }
   }
 }
 
@@ -68,7 +71,7 @@ private final class ModeNames: @unchecked Sendable {  // guarded by `lock`
   /// At first those that every program has, where `Mode` expects them.
   private var names = [
     "kCFRunLoopDefaultMode", "kCFRunLoopCommonModes", "NSEventTrackingRunLoopMode",
-    "NSModalPanelRunLoopMode", "NSConnectionReplyMode",
+    "NSModalPanelRunLoopMode", "NSConnectionReplyMode", "rehearsal of Lull",
   ]
   private var ids: [String: Int32] = [:]
 

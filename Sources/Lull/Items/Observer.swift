@@ -63,9 +63,8 @@ extension Loop {
     /// Whether it stays after its first call.
     public let repeats: Bool
 
-    /// In its handler, which may give it to another loop meanwhile.
-    private let firing = Atomic<Bool>(false)
     private(set) var handler: Handler?
+    private var sinceWhenCommon: UInt64 = 0
 
     /// An observer of `activities`; one that does not repeat is invalidated after its first call.
     public init(
@@ -79,12 +78,15 @@ extension Loop {
 
     override var kind: ItemKind { .observer(self) }
     override func release() { handler = nil }
-    override func joined(_ mode: ModeTable.Index, of loop: Loop) { loop.insert(self, mode) }
-    override func left(_ mode: ModeTable.Index, of loop: Loop) { loop.delete(self, mode) }
-
-    var isFiring: Bool {
-      get { firing.load(ordering: .relaxed) }
-      set { firing.store(newValue, ordering: .relaxed) }
+    override var commonSince: UInt64 {
+      get { sinceWhenCommon }
+      set { sinceWhenCommon = newValue }
+    }
+    override func joined(_ mode: ModeTable.Index, from former: ModeTable.SetID, of loop: Loop) {
+      loop.state.value.modes[mode].observers.insert(self)
+    }
+    override func left(_ mode: ModeTable.Index, from former: ModeTable.SetID, of loop: Loop) {
+      loop.state.value.modes[mode].observers.remove(self)
     }
   }
 }

@@ -153,6 +153,8 @@ extension Loop {
     let source: Source
     let loop: Loop
     var membership = Membership()
+    /// When it was added to the common modes, in the order of additions.
+    var commonSince: UInt64 = 0
     /// The latest of its signals that has been in the loop's queue; 0 for none.
     var noted: UInt64 = 0
 

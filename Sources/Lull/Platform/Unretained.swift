@@ -3,18 +3,25 @@
 /// A reference that keeps nothing alive, and costs no counting. Whoever reads it knows by other
 /// means that the object lives.
 @safe
-struct Unretained<Object: AnyObject> {
+package struct Unretained<Object: AnyObject> {
   private let reference: Unmanaged<Object>?
 
   init(_ object: Object?) { unsafe reference = object.map { unsafe Unmanaged.passUnretained($0) } }
 
   /// The object, kept alive by whoever asks.
-  var value: Object? { unsafe reference?.takeUnretainedValue() }
+  package var value: Object? { unsafe reference?.takeUnretainedValue() }
 
   @inline(__always)
   func refers(to object: Object) -> Bool {
     unsafe reference?.toOpaque() == Unmanaged.passUnretained(object).toOpaque()
   }
+
+  /// Keeps the object alive until it is released.
+  @inline(__always)
+  func retain() { unsafe _ = reference?.retain() }
+
+  @inline(__always)
+  func release() { unsafe reference?.release() }
 
   /// Does something with the object, which lives at least as long as that takes.
   @inline(__always)

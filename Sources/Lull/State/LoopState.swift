@@ -17,13 +17,12 @@ struct LoopState: ~Copyable {
   /// The mode of the innermost run.
   var mode: ModeTable.Index?
   /// Timers in their handlers, outermost first.
-  var firing = Slab<Loop.Timer>()
-  /// Timers that the loop has let go of while they wait in a batch of due ones.
-  var leftovers = Slab<Loop.Item>()
+  var firing = Slab<Unretained<Loop.Timer>>()
   /// Empty; kept for their storage.
   var spareDue: [DueTimer] = []
   var spareFound: [TimerQueues.Due] = []
   var spareReady: [ReadyEvent] = []
+  var spareObservers = Slab<Unretained<Loop.Observer>>()
   /// Runs so far: whoever called out and finds it changed knows that a nested run took place.
   var runs = 0
   /// Runs and turns on the stack.
@@ -54,10 +53,8 @@ struct LoopState: ~Copyable {
   }
 }
 
-/// A timer whose turn it is in a pass.
+/// A timer whose turn it is in a pass. It is kept alive until then.
 struct DueTimer {
-  /// Itself, since its slot may be another's by the time of its turn. Should the loop let go of it
-  /// before, `leftovers` keep it.
   let timer: Unretained<Loop.Timer>
   let sequence: UInt64
   /// When it was due, on the loop's own clock.
@@ -66,7 +63,7 @@ struct DueTimer {
   let now: Int64
 }
 
-/// The items of a loop, each at a slot of its own.
+/// The items of a loop but for timers and sources, each at a slot of its own.
 struct ItemSlots: ~Copyable {
   private var items = Slab<Loop.Item?>()
   private var free = Slab<Int32>()
@@ -81,14 +78,11 @@ struct ItemSlots: ~Copyable {
     return Int32(items.count - 1)
   }
 
-  /// Lets go of an item, which is handed out.
-  mutating func remove(_ slot: Int32) -> Loop.Item? {
+  /// Lets go of the item of a slot.
+  mutating func remove(_ slot: Int32) {
     free.append(slot)
-    return items[Int(slot)].take()
+    _ = items[Int(slot)].take()
   }
-
-  @inline(__always)
-  subscript(slot: Int32) -> Loop.Item? { items[Int(slot)] }
 
   /// All of them, in no order. O(n).
   var all: [Loop.Item] { (0..<items.count).compactMap { items[$0] } }

@@ -22,17 +22,14 @@ package struct ModeTable: ~Copyable {
 
   package init() { sets.append(ModeSet()) }
 
-  struct Entry {
+  struct Entry: ~Copyable {
     let mode: Loop.Mode
     /// Whether it has come into being: something was added to it, or a block queued for it.
     var exists = false
     fileprivate(set) var isCommon = false
     /// Sources, descriptor sources and timers in it: what keeps a run of it going.
     var items = 0
-    /// In calling order.
-    var observers: [Loop.Observer] = []
-    /// All that its observers look at, so that a notification nobody wants costs a bit test.
-    var observed: Loop.Activities = []
+    var observers = ObserverList()
     /// The set of this mode alone; 0 while nobody has needed it.
     fileprivate var alone: SetID = 0
     /// The timer queues it serves, among the first `knownQueues` there are.

@@ -4,8 +4,13 @@
 struct TimerEntry {
   let deadline: Int64
   let slot: Int32
-  /// The entry counts for as long as its slot has the same one.
+  /// The entry counts for as long as the timer of its slot has the same one.
   let arming: UInt32
+
+  /// The same for another time.
+  func moved(to deadline: Int64) -> TimerEntry {
+    TimerEntry(deadline: deadline, slot: slot, arming: arming)
+  }
 }
 
 /// Entries of which the first in time is at hand: a four-way heap, whose children lie side by side.

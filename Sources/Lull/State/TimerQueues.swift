@@ -1,15 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// When timers are due: one queue per set of modes and clock, so that a timer in five modes is
-/// queued once and a run looks only at the queues its mode takes part in.
+/// A loop's timers, and when they are due: one queue per set of modes and clock, so that a timer in
+/// five modes is queued once and a run looks only at the queues its mode takes part in.
 ///
-/// A timer is known by its slot. What it is due for stands there; the entries in the queues follow
-/// lazily. One whose timer was taken out, or has an earlier date now, is dropped when it is met;
-/// one that was put off is moved on when it is met. So cancelling and putting off touch nothing
-/// but the slot.
+/// Each timer has a slot here. What it is due for stands in the timer itself; the entries in the
+/// queues follow lazily. One whose timer was taken out, or has an earlier date now, is dropped when
+/// it is met; one that was put off is moved on when it is met. So cancelling and putting off touch
+/// nothing but the timer.
 package struct TimerQueues: ~Copyable {
-  package typealias Slot = Int32
-
   /// A queue's name: the modes that serve it, and its clock.
   package struct Key: Equatable {
     let modes: ModeTable.SetID
@@ -21,72 +19,67 @@ package struct TimerQueues: ~Copyable {
     }
   }
 
-  /// What is true of a timer, whatever entries say.
-  struct Place {
-    var deadline: Int64 = 0
-    /// Itself; the loop's items keep it alive.
-    var timer = Unretained<Loop.Timer>(nil)
-    /// How much later it may fire.
-    var tolerance: Int64 = 0
-    /// Which arming its entry is of.
-    var arming: UInt32 = 0
-    var queue: Int32 = -1
-
-    @inline(__always)
-    func owns(_ entry: TimerEntry) -> Bool { arming == entry.arming && queue >= 0 }
-  }
-
+  private var timers = TimerSlots()
   private var queues = Slab<Queue>()
   /// By mode set and clock; -1 where there is none.
   private var indexOf = Slab<Int32>()
-  private var places = Slab<Place>()
+  /// Counts armings. An entry that counts no more is buried long before a number comes again.
+  private var armings: UInt32 = 0
 
   package init() {}
 
-  /// Puts a timer into the queue of `key`; it must be in none.
-  package mutating func insert(
-    _ slot: Slot, _ timer: Loop.Timer? = nil, deadline: Int64, tolerance: Int64, into key: Key
-  ) {
-    while places.count <= Int(slot) { places.append(Place()) }
-    assert(places[Int(slot)].queue < 0, "timer \(slot) is queued already")
-    places[Int(slot)].timer = Unretained(timer)
-    insert(slot, deadline: deadline, tolerance: tolerance, into: index(of: key))
+  // MARK: Whose timers they are
+
+  /// Keeps a timer, and gives it a slot.
+  @inline(__always)
+  package mutating func adopt(_ timer: Loop.Timer) { timer.slot = timers.insert(timer) }
+
+  /// Lets go of a timer that is in no queue.
+  @inline(__always)
+  package mutating func release(_ timer: Loop.Timer) {
+    let slot = timer.slot
+    timer.slot = -1
+    timers.remove(slot)
+  }
+
+  /// All of them, in no order. O(n).
+  var all: [Loop.Timer] { timers.all }
+
+  // MARK: In and out
+
+  /// Puts a timer of this loop into the queue of `key`; it must be in none.
+  package mutating func insert(_ timer: Loop.Timer, into key: Key) {
+    assert(timer.arming == 0, "\(timer) is queued already")
+    insert(timer, into: index(of: key))
   }
 
   @inline(__always)
-  private mutating func insert(
-    _ slot: Slot, deadline: Int64, tolerance: Int64, into queue: Int32
-  ) {
-    let arming = places[Int(slot)].arming &+ 1
-    places[Int(slot)].deadline = deadline
-    places[Int(slot)].tolerance = tolerance
-    places[Int(slot)].arming = arming
-    places[Int(slot)].queue = queue
-    queues[Int(queue)].insert(
-      TimerEntry(deadline: deadline, slot: slot, arming: arming), isTolerant: tolerance > 0)
+  private mutating func insert(_ timer: Loop.Timer, into queue: Int) {
+    armings = armings == .max ? 1 : armings + 1
+    timer.arming = armings
+    queues[queue].insert(
+      TimerEntry(
+        deadline: timer.due, slot: timer.slot, arming: armings),
+      isTolerant: timer.isTolerant)
   }
 
-  /// Takes a timer out of its queue, if it is in one.
-  package mutating func remove(_ slot: Slot) {
-    guard Int(slot) < places.count else { return }
-    let queue = places[Int(slot)].queue
-    guard queue >= 0 else { return }
-    places[Int(slot)].queue = -1
-    queues[Int(queue)].entryDied(places)
+  /// Takes a timer out of the queue of `key`, if it is in that.
+  package mutating func remove(_ timer: Loop.Timer, from key: Key) {
+    guard timer.arming != 0 else { return }
+    timer.arming = 0
+    queues[index(of: key)].entryDied(timers)
   }
 
-  /// Gives a timer that is in a queue another date.
-  package mutating func rearm(_ slot: Slot, for deadline: Int64, tolerance: Int64) {
-    guard Int(slot) < places.count, places[Int(slot)].queue >= 0 else { return }
-    let place = places[Int(slot)]
-    if place.deadline <= deadline, place.tolerance | tolerance == 0 {
-      // Put off, it takes no more than saying so.
-      return places[Int(slot)].deadline = deadline
-    }
-    places[Int(slot)].queue = -1
-    queues[Int(place.queue)].entryDied(places)
-    insert(slot, deadline: deadline, tolerance: tolerance, into: place.queue)
+  /// A timer in the queue of `key` is due at another time now than at `former`.
+  package mutating func rearm(_ timer: Loop.Timer, from former: Int64, in key: Key) {
+    // Put off, it takes no more than having said so.
+    guard timer.arming != 0, timer.due < former else { return }
+    let queue = index(of: key)
+    queues[queue].entryDied(timers)
+    insert(timer, into: queue)
   }
+
+  // MARK: What is due
 
   @inline(__always)
   package var queueCount: Int { queues.count }
@@ -97,8 +90,7 @@ package struct TimerQueues: ~Copyable {
   /// When the first timer of a queue is due.
   @inline(__always)
   package mutating func firstDeadline(of queue: Int32) -> Int64? {
-    if queues[Int(queue)].isEmpty { return nil }
-    return queues[Int(queue)].firstDeadline(&places)
+    queues[Int(queue)].isEmpty ? nil : queues[Int(queue)].firstDeadline(timers)
   }
 
   /// By when a loop must wake for a queue: the earliest deadline plus tolerance.
@@ -106,40 +98,39 @@ package struct TimerQueues: ~Copyable {
   /// Timers due before that moment wait for it, so one wake-up serves them all.
   @inline(__always)
   package mutating func latestWake(of queue: Int32) -> Int64? {
-    if queues[Int(queue)].isEmpty { return nil }
-    return queues[Int(queue)].latestWake(&places)
+    queues[Int(queue)].isEmpty ? nil : queues[Int(queue)].latestWake(timers)
   }
 
   /// A timer that has come due.
   package struct Due {
+    /// Itself, since its slot may be another's by the time of its turn.
+    package let timer: Unretained<Loop.Timer>
     package let deadline: Int64
-    package let slot: Slot
-    let timer: Unretained<Loop.Timer>
   }
 
   /// Appends the timers of a queue due at `now`, which stay queued. O(those found).
   package mutating func collectDue(at now: Int64, from queue: Int32, into due: inout [Due]) {
-    queues[Int(queue)].collectDue(at: now, &places, into: &due)
+    queues[Int(queue)].collectDue(at: now, timers, into: &due)
   }
 
   /// Appends those that are due first, all of one deadline.
   package mutating func collectFirst(from queue: Int32, into firsts: inout [Due]) {
     guard let first = firstDeadline(of: queue) else { return }
-    queues[Int(queue)].collect(upTo: first, places, into: &firsts)
+    queues[Int(queue)].collect(upTo: first, timers, into: &firsts)
   }
 
   @inline(__always)
-  private mutating func index(of key: Key) -> Int32 {
+  private mutating func index(of key: Key) -> Int {
     let place = Int(key.modes) << 1 | (key.base == .continuous ? 1 : 0)
-    if place < indexOf.count, indexOf[place] >= 0 { return indexOf[place] }
+    if place < indexOf.count, indexOf[place] >= 0 { return Int(indexOf[place]) }
     return addQueue(key, at: place)
   }
 
-  private mutating func addQueue(_ key: Key, at place: Int) -> Int32 {
+  private mutating func addQueue(_ key: Key, at place: Int) -> Int {
     while indexOf.count <= place { indexOf.append(-1) }
     indexOf[place] = Int32(queues.count)
     queues.append(Queue(key: key))
-    return indexOf[place]
+    return queues.count - 1
   }
 }
 
@@ -176,107 +167,118 @@ extension TimerQueues {
 
     /// Of the entries one counts no more. They go together when they are the most.
     @inline(__always)
-    mutating func entryDied(_ places: borrowing Slab<Place>) {
+    mutating func entryDied(_ timers: borrowing TimerSlots) {
       live -= 1
       dead += 1
-      if dead > live + 64 { bury(places) }
+      if dead > live + 64 { bury(timers) }
     }
 
     @inline(never)
-    private mutating func bury(_ places: borrowing Slab<Place>) {
-      near.filter { places[Int($0.slot)].owns($0) }
-      far.filter { places[Int($0.slot)].owns($0) }
-      tolerant.filter { places[Int($0.slot)].owns($0) }
+    private mutating func bury(_ timers: borrowing TimerSlots) {
+      near.filter { timers.own($0) }
+      far.filter { timers.own($0) }
+      tolerant.filter { timers.own($0) }
       dead = 0
     }
 
-    mutating func firstDeadline(_ places: inout Slab<Place>) -> Int64? {
-      let exact = firstExact(&places)
-      dead -= Queue.dropDead(&tolerant, places)
-      guard let first = tolerant.first else { return exact }
-      return min(first.deadline, exact ?? .max)
+    mutating func firstDeadline(_ timers: borrowing TimerSlots) -> Int64? {
+      let exact = firstExact(timers)
+      guard tolerant.count > 0, let first = firstTolerant(timers) else { return exact }
+      return min(first, exact ?? .max)
     }
 
-    mutating func latestWake(_ places: inout Slab<Place>) -> Int64? {
-      let exact = firstExact(&places)
-      dead -= Queue.dropDead(&tolerant, places)
-      guard tolerant.count > 0 else { return exact }
+    mutating func latestWake(_ timers: borrowing TimerSlots) -> Int64? {
+      let exact = firstExact(timers)
+      guard tolerant.count > 0, firstTolerant(timers) != nil else { return exact }
       var best = exact ?? .max
       // Only what is due before the best so far can better it.
       tolerant.visit { entry in
         guard entry.deadline < best else { return false }
-        let place = places[Int(entry.slot)]
-        if place.owns(entry) { best = min(best, entry.deadline.addingClamped(place.tolerance)) }
+        timers.with(entry) { best = min(best, $0.latestFire) }
         return true
       }
       return best
     }
 
-    mutating func collectDue(at now: Int64, _ places: inout Slab<Place>, into due: inout [Due]) {
+    mutating func collectDue(
+      at now: Int64, _ timers: borrowing TimerSlots, into due: inout [Due]
+    ) {
       latestNow = now
       while let next = far.nextBucket, next <= now { spread(far.takeNext(advances: true)) }
-      near.visit { Queue.note($0, ifDueAt: now, places, in: &due) }
-      tolerant.visit { Queue.note($0, ifDueAt: now, places, in: &due) }
+      near.visit { Queue.note($0, ifDueAt: now, timers, in: &due) }
+      tolerant.visit { Queue.note($0, ifDueAt: now, timers, in: &due) }
     }
 
     /// The same for a moment to come, up to the first deadline; time stays where it is.
-    func collect(
-      upTo first: Int64, _ places: borrowing Slab<Place>, into due: inout [Due]
-    ) {
-      near.visit { Queue.note($0, ifDueAt: first, places, in: &due) }
-      tolerant.visit { Queue.note($0, ifDueAt: first, places, in: &due) }
+    func collect(upTo first: Int64, _ timers: borrowing TimerSlots, into due: inout [Due]) {
+      near.visit { Queue.note($0, ifDueAt: first, timers, in: &due) }
+      tolerant.visit { Queue.note($0, ifDueAt: first, timers, in: &due) }
       guard near.count == 0 else { return }
       for index in 0..<far.nextCount {
-        _ = Queue.note(far[index], ifDueAt: first, places, in: &due)
+        _ = Queue.note(far[index], ifDueAt: first, timers, in: &due)
       }
     }
 
     /// Whether there may be more below.
     @inline(__always)
     private static func note(
-      _ entry: TimerEntry, ifDueAt now: Int64, _ places: borrowing Slab<Place>,
+      _ entry: TimerEntry, ifDueAt now: Int64, _ timers: borrowing TimerSlots,
       in due: inout [Due]
     ) -> Bool {
       guard entry.deadline <= now else { return false }
-      let place = places[Int(entry.slot)]
-      if place.owns(entry), place.deadline <= now {
-        due.append(Due(deadline: place.deadline, slot: entry.slot, timer: place.timer))
+      timers.with(entry) { timer in
+        let deadline = timer.due
+        if deadline <= now { due.append(Due(timer: Unretained(timer), deadline: deadline)) }
       }
       return true
     }
 
     // MARK: The first
 
-    private mutating func firstExact(_ places: inout Slab<Place>) -> Int64? {
+    private mutating func firstExact(_ timers: borrowing TimerSlots) -> Int64? {
       while true {
-        dead -= Queue.dropDead(&near, places)
         if let first = near.first {
-          let deadline = places[Int(first.slot)].deadline
+          guard let deadline = timers.deadline(of: first) else {
+            dead -= Queue.dropDead(&near, timers)
+            continue
+          }
           if deadline == first.deadline { return deadline }
           // It was put off.
           near.removeFirst()
-          place(TimerEntry(deadline: deadline, slot: first.slot, arming: first.arming))
+          place(first.moved(to: deadline))
         } else if far.isEmpty {
           return nil
         } else if far.nextCount <= Queue.few {
-          if let first = firstOfFew(places) { return first }
-          straighten(far.takeNext(advances: false), places)
+          if let first = firstOfFew(timers) { return first }
+          straighten(far.takeNext(advances: false), timers)
         } else {
           spread(far.takeNext(advances: true))
         }
       }
     }
 
+    private mutating func firstTolerant(_ timers: borrowing TimerSlots) -> Int64? {
+      while let first = tolerant.first {
+        guard let deadline = timers.deadline(of: first) else {
+          dead -= Queue.dropDead(&tolerant, timers)
+          continue
+        }
+        if deadline == first.deadline { return deadline }
+        tolerant.removeFirst()
+        tolerant.insert(first.moved(to: deadline))
+      }
+      return nil
+    }
+
     /// A bucket of so few stays whole until its time has come, so that near stays near.
     private static let few = 4
 
     /// The first of the next bucket; nil if one of its entries does not lie where it should.
-    private func firstOfFew(_ places: borrowing Slab<Place>) -> Int64? {
+    private func firstOfFew(_ timers: borrowing TimerSlots) -> Int64? {
       var first = Int64.max
       for index in 0..<far.nextCount {
         let entry = far[index]
-        let place = places[Int(entry.slot)]
-        guard place.owns(entry), place.deadline == entry.deadline else { return nil }
+        guard timers.deadline(of: entry) == entry.deadline else { return nil }
         first = min(first, entry.deadline)
       }
       return first
@@ -291,29 +293,28 @@ extension TimerQueues {
 
     /// Puts entries where they belong by their timers' dates.
     private mutating func straighten(
-      _ entries: consuming Slab<TimerEntry>, _ places: borrowing Slab<Place>
+      _ entries: consuming Slab<TimerEntry>, _ timers: borrowing TimerSlots
     ) {
       for index in 0..<entries.count {
-        let entry = entries[index]
-        guard places[Int(entry.slot)].owns(entry) else {
+        if let deadline = timers.deadline(of: entries[index]) {
+          place(entries[index].moved(to: deadline))
+        } else {
           dead -= 1
-          continue
         }
-        place(
-          TimerEntry(
-            deadline: places[Int(entry.slot)].deadline, slot: entry.slot, arming: entry.arming))
       }
       far.reuse(entries)
     }
 
     /// Frees the top of a heap from entries that do not count; how many there were.
-    private static func dropDead(_ heap: inout TimerHeap, _ places: borrowing Slab<Place>) -> Int {
+    private static func dropDead(
+      _ heap: inout TimerHeap, _ timers: borrowing TimerSlots
+    ) -> Int {
       let before = heap.count
-      while let first = heap.first, !places[Int(first.slot)].owns(first) {
+      while let first = heap.first, !timers.own(first) {
         heap.removeFirst()
         // After a burst most are dead, and go for less together.
         let dropped = before - heap.count
-        if dropped == 8, before < 512 { heap.filter { places[Int($0.slot)].owns($0) } }
+        if dropped == 8, before < 512 { heap.filter { timers.own($0) } }
       }
       return before - heap.count
     }

@@ -20,6 +20,23 @@ import Testing
     }
   }
 
+  @Test func `lets nobody see how it prepares for a timer`() {
+    onLoopThread { loop in
+      let trace = CalloutCounter()
+      loop.trace = trace
+      loop.timerLead = .milliseconds(1)
+      let modes = loop.modes
+      let fired = Shared(0)
+      loop.schedule(every: .milliseconds(2)) { _ in
+        fired.value += 1
+        if fired.value == 10 { loop.stop() }
+      }
+      #expect(loop.run(in: .default, for: .seconds(60)) == .stopped)
+      #expect(loop.modes == modes)
+      #expect(trace.count == 10)
+    }
+  }
+
   /// The lead is as long as the whole wait: all of it is spent looking at the clock.
   @Test func `serves posts and descriptors while it waits for a date`() {
     let runner = LoopRunner { loop in
@@ -89,5 +106,13 @@ import Testing
       loop.spinsBeforeSleep = false
       #expect(!loop.spinsBeforeSleep)
     }
+  }
+}
+
+private final class CalloutCounter: Loop.TraceSink, @unchecked Sendable {  // of one thread
+  private(set) var count = 0
+
+  func record(_ event: Loop.TraceEvent, at instant: Loop.Instant) {
+    if case .calloutBegins = event { count += 1 }
   }
 }
