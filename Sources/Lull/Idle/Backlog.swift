@@ -3,61 +3,11 @@
 /// The queued work of a loop, by key. Keys share the time fairly; what has one key runs in the
 /// order it came.
 struct Backlog: ~Copyable {
-  /// The items of one key, what its pieces cost, and its place among the keys.
-  final class Lane {
-    let key: IdleKey
-    var costs: CostModel
-    /// Items that were taken out stay as holes until there are too many.
-    private var items: [IdleWork] = []
-    private var head = 0
-    private(set) var count = 0
-    /// The number of the item that came last.
-    private(set) var newest: UInt64 = 0
-
-    /// The priority of its first item; the highest goes first.
-    fileprivate(set) var priority = IdleWork.Priority.medium
-    /// How much time its pieces took; whoever took least goes first, equals by turns.
-    fileprivate var used: Int64 = 0
-    fileprivate var turn: UInt64 = 0
-
-    fileprivate init(_ key: IdleKey, costs: CostModel) {
-      self.key = key
-      self.costs = costs
-    }
-
-    /// The item whose turn it is; nil once the last one has gone.
-    var first: IdleWork? { head < items.count ? items[head] : nil }
-
-    /// The items that wait, in order. O(n).
-    var all: [IdleWork] { items[head...].filter(\.isQueued) }
-
-    fileprivate func append(_ work: IdleWork) {
-      newest += 1
-      work.number = newest
-      work.isQueued = true
-      items.append(work)
-      count += 1
-    }
-
-    fileprivate func remove(_ work: IdleWork) {
-      work.isQueued = false
-      count -= 1
-      while head < items.count, !items[head].isQueued { head += 1 }
-      if items.count > 2 * count + 16 {
-        items = all
-        head = 0
-      }
-    }
-
-    fileprivate func precedes(_ other: Lane) -> Bool {
-      if priority != other.priority { return priority > other.priority }
-      return used != other.used ? used < other.used : turn < other.turn
-    }
-  }
-
   /// In the order of their next turns.
   private var lanes: [Lane] = []
   private var laneOf: [IdleKey: Lane] = [:]
+  /// The one that work came for last.
+  private var latest: Lane?
   /// What was learned of keys that have nothing queued now, the latest last.
   private var learned: [(key: IdleKey, costs: CostModel)] = []
   private static let mostLearned = 64
@@ -70,18 +20,28 @@ struct Backlog: ~Copyable {
   mutating func append(_ work: IdleWork) {
     count += 1
     firstOverdue = min(firstOverdue, work.overdueAt)
-    if let lane = laneOf[work.key] { return lane.append(work) }
-    var costs = CostModel()
-    if let known = learned.firstIndex(where: { $0.key == work.key }) {
-      costs = learned.remove(at: known).costs
+    // Most work comes for the key that had the last.
+    if let lane = latest, let last = lane.last, work.hasKey(of: last) { return lane.append(work) }
+    let key = work.key
+    if let key, let lane = laneOf[key] {
+      latest = lane
+      return lane.append(work)
     }
-    let lane = Lane(work.key, costs: costs)
+    let lane = Lane(key, costs: takeLearned(key))
+    latest = lane
     lane.append(work)
     lane.priority = work.priority
     // A newcomer is not owed the time that others used before it came.
     lane.used = lanes.first { $0.priority == work.priority }?.used ?? 0
-    laneOf[work.key] = lane
+    if let key { laneOf[key] = lane }
     insert(lane)
+  }
+
+  private mutating func takeLearned(_ key: IdleKey?) -> CostModel {
+    guard let key, let known = learned.firstIndex(where: { $0.key == key }) else {
+      return CostModel()
+    }
+    return learned.remove(at: known).costs
   }
 
   // MARK: Whose turn it is
@@ -101,6 +61,7 @@ struct Backlog: ~Copyable {
 
   /// A key has had a turn that took so long.
   mutating func rotate(_ lane: Lane, after time: Int64) {
+    guard lanes.count > 1 else { return lane.used = lane.used.addingClamped(max(0, time)) }
     guard let place = place(of: lane) else { return }
     lanes.remove(at: place)
     lane.used = lane.used.addingClamped(max(0, time))
@@ -109,13 +70,15 @@ struct Backlog: ~Copyable {
 
   /// Takes an item out; the last one of a key leaves what was learned behind.
   mutating func remove(_ work: IdleWork) {
-    guard work.isQueued, let lane = laneOf[work.key], let place = place(of: lane) else { return }
+    guard let lane = work.lane.value, let place = place(of: lane) else { return }
     count -= 1
     lane.remove(work)
-    guard let first = lane.first else {
-      laneOf[work.key] = nil
+    guard lane.count > 0, let first = lane.firstWaiting else {
       lanes.remove(at: place)
-      learned.append((lane.key, lane.costs))
+      if latest === lane { latest = nil }
+      guard let key = lane.key else { return }
+      laneOf[key] = nil
+      learned.append((key, lane.costs))
       if learned.count > Backlog.mostLearned { learned.removeFirst() }
       return
     }
@@ -131,8 +94,9 @@ struct Backlog: ~Copyable {
   /// Everything, in no order, which leaves it empty.
   mutating func removeAll() -> [IdleWork] {
     let all = lanes.flatMap(\.all)
-    for work in all { work.isQueued = false }
+    for work in all { work.lane = Unretained(nil) }
     lanes = []
+    latest = nil
     laneOf = [:]
     count = 0
     return all

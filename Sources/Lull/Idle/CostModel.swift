@@ -62,6 +62,9 @@ private struct Histogram {
 
   private var counts: [UInt16] = []
   private var total = 0
+  /// The costs that one in 400, and one in 50, exceeded.
+  private var rare = Cursor(oneIn: 400)
+  private var seldom = Cursor(oneIn: 50)
   /// What a piece is taken to cost at most: all but one in 400 stayed below, at first all.
   ///
   /// What is far beyond all but one in 50 is taken for an accident, such as a thread that lost its
@@ -70,17 +73,47 @@ private struct Histogram {
   private(set) var bound: Int64 = 0
 
   mutating func add(_ cost: Int64) {
-    note(cost)
-    let usual = self.cost(exceededBy: total / 50)
-    bound = min(self.cost(exceededBy: total / 400), usual.addingClamped(usual / 4))
-  }
-
-  private mutating func note(_ cost: Int64) {
     let step = Histogram.step(of: cost)
     while counts.count <= step { counts.append(0) }
     counts[step] += 1
     total += 1
+    rare.note(step)
+    seldom.note(step)
     if total >= Histogram.memory { forgetHalf() }
+    rare.settle(among: total, counts)
+    seldom.settle(among: total, counts)
+    let usual = Histogram.upperEnd(of: seldom.step)
+    bound = min(Histogram.upperEnd(of: rare.step), usual.addingClamped(usual / 4))
+  }
+
+  /// A step that moves with the counts, so that nothing has to be counted again for each.
+  private struct Cursor {
+    /// The lowest step above which there are no more than one in `share`.
+    private(set) var step = 0
+    private let share: Int
+    /// How many are above.
+    private var above = 0
+
+    init(oneIn share: Int) { self.share = share }
+
+    mutating func note(_ added: Int) { if added > step { above += 1 } }
+
+    /// So many were taken away from above.
+    mutating func recount(_ counts: [UInt16]) {
+      above = counts[(step + 1)...].reduce(0) { $0 + Int($1) }
+    }
+
+    mutating func settle(among total: Int, _ counts: [UInt16]) {
+      let most = total / share
+      while above > most {
+        repeat { step += 1 } while counts[step] == 0
+        above -= Int(counts[step])
+      }
+      while above + Int(counts[step]) <= most {
+        above += Int(counts[step])
+        repeat { step -= 1 } while counts[step] == 0
+      }
+    }
   }
 
   private mutating func forgetHalf() {
@@ -89,16 +122,8 @@ private struct Histogram {
       counts[step] /= 2
       total += Int(counts[step])
     }
-  }
-
-  /// The cost that so many of the counted ones, and no more, may have exceeded.
-  private func cost(exceededBy count: Int) -> Int64 {
-    var above = count
-    for step in counts.indices.reversed() where counts[step] > 0 {
-      above -= Int(counts[step])
-      if above < 0 { return Histogram.upperEnd(of: step) }
-    }
-    return 0
+    rare.recount(counts)
+    seldom.recount(counts)
   }
 
   /// Steps are even up to 32, then 32 an octave.

@@ -92,18 +92,17 @@ extension IdleQueue {
   // MARK: Pieces
 
   /// What is known of the next piece of a key; nil if its first item had none left and was ended.
-  private func nextPiece(of lane: Backlog.Lane) -> Admission.Piece? {
-    guard let work = lane.first, let steps = work.steps else { return nil }
+  private func nextPiece(of lane: Lane) -> Admission.Piece? {
+    guard let work = lane.first else { return nil }
     if !work.hasBegun {
       // To begin is to run the caller's code: that waits for the piece, unless its weight decides.
-      guard steps.isWeighted, !lane.costs.isEmpty else {
+      guard work.isWeighted, !lane.costs.isEmpty else {
         return Admission.Piece(cost: lane.costs.expected(weight: 1), overdueAt: work.overdueAt)
       }
       begin(work)
+      if endIfCancelled(work, afterPiece: false) { return nil }
     }
-    let weight = weigh(work)
-    if endIfCancelled(work) { return nil }
-    guard let weight else {
+    guard let weight = work.nextWeight else {
       take(work, .finished)
       return nil
     }
@@ -112,70 +111,69 @@ extension IdleQueue {
 
   private func begin(_ work: IdleWork) {
     work.hasBegun = true
-    asRunning(work) { work.steps?.begin() }
+    asRunning(work) { work.begin() }
   }
 
-  private func weigh(_ work: IdleWork) -> Int? { asRunning(work) { work.steps?.nextWeight } }
-
   /// The caller's code may come back to the queue, or run the loop: neither begins another piece.
+  @inline(__always)
   private func asRunning<Result, Failure: Error>(
     _ work: IdleWork, _ body: () throws(Failure) -> Result
   ) throws(Failure) -> Result {
-    loop.idleState.value.running = work
-    defer { loop.idleState.value.running = nil }
+    loop.idleState.value.running = Unretained(work)
+    defer { loop.idleState.value.running = Unretained(nil) }
     return try body()
   }
 
-  private func run(_ lane: Backlog.Lane, at began: Int64, hastened: Bool = false) {
-    guard let work = lane.first else { return }
-    let newest = lane.newest
-    loop.record(.pieceBegins(key: work.key.name))
+  /// Runs a piece of the first item; when it ended.
+  @discardableResult
+  private func run(_ lane: Lane, at began: Int64, hastened: Bool = false) -> Int64 {
+    guard let work = lane.first else { return began }
+    lane.pieceBegins()
+    loop.record(.pieceBegins(key: work.keyName))
     if !work.hasBegun { begin(work) }
+    let weight = work.isCancelled ? nil : work.nextWeight
     var result: Result<IdleAnswer, any Error>?
-    let weight = weigh(work)
-    if weight != nil, !work.isCancelled {
-      result = Result { try asRunning(work) { try work.steps?.step() ?? .stop } }
+    if weight != nil {
+      do { result = .success(try asRunning(work) { try work.step() }) } catch {
+        result = .failure(error)
+      }
     }
     let ended = loop.poller.now
-    if let weight, result != nil {
-      lane.costs.learn(ended - began, weight: weight)
-      work.pieceRan()
-    }
-    loop.record(.pieceEnds(key: work.key.name))
+    if let weight { lane.costs.learn(ended - began, weight: weight) }
+    loop.record(.pieceEnds(key: work.keyName))
     loop.idleState.value.admission.pieceRan(hastened: hastened)
     work.waitsSince = ended
     loop.idleState.value.backlog.rotate(lane, after: ended - began)
-    settle(work, result ?? .success(.continue), lane, newest)
+    settle(work, result, lane)
+    lane.pieceEnded()
+    return ended
   }
 
-  /// `newest` is the last item that was queued when the piece began.
-  private func settle(
-    _ work: IdleWork, _ result: Result<IdleAnswer, any Error>, _ lane: Backlog.Lane,
-    _ newest: UInt64
-  ) {
+  private func settle(_ work: IdleWork, _ result: Result<IdleAnswer, any Error>?, _ lane: Lane) {
     switch result {
-    case .failure(let error): take(work, .failed(error))
-    case .success(.stop):
+    case .failure(let error)?: take(work, .failed(error), afterPiece: true)
+    case .success(.stop)?:
       // What came while the piece ran was not meant.
-      let rest = work.steps is any StopsItsKey ? lane.all.filter { $0.number <= newest } : []
-      take(work, .stopped)
+      let rest = work.stopsItsKey ? lane.knownToPiece : []
+      take(work, .stopped, afterPiece: true)
       for other in rest where other !== work { take(other, .dropped) }
-    case .success(.continue):
-      let isOver = weigh(work) == nil
-      if !endIfCancelled(work), isOver { take(work, .finished) }
+    case .success(.continue)?, nil:
+      if !endIfCancelled(work, afterPiece: result != nil), work.nextWeight == nil {
+        take(work, .finished, afterPiece: result != nil)
+      }
     }
   }
 
-  private func endIfCancelled(_ work: IdleWork) -> Bool {
+  private func endIfCancelled(_ work: IdleWork, afterPiece: Bool) -> Bool {
     guard work.isCancelled else { return false }
-    take(work, .cancelled)
+    take(work, .cancelled, afterPiece: afterPiece)
     return true
   }
 
   /// Out of the queue, and ended.
-  private func take(_ work: IdleWork, _ end: IdleWork.End) {
+  private func take(_ work: IdleWork, _ end: IdleWork.End, afterPiece: Bool = false) {
     loop.idleState.value.backlog.remove(work)
-    self.end(work, end)
+    self.end(work, end, afterPiece: afterPiece)
   }
 }
 
@@ -190,7 +188,7 @@ extension Loop {
   /// Whether there is idle work that a run could do.
   @inline(__always)
   var hasIdleWork: Bool {
-    idleState.value.backlog.count > 0 && idleState.value.running == nil
+    idleState.value.backlog.count > 0 && !idleState.value.running.isThere
   }
 
   private func giveShare(_ pass: Pass, into ready: inout [ReadyEvent]) -> Int64 {

@@ -69,10 +69,11 @@ public struct IdleQueue: Sendable {
     onEnd: (@Sendable (IdleWork.End) -> Void)? = nil,
     _ body: sending @escaping (Int, Elements.Element) throws -> IdleAnswer
   ) -> IdleWork {
-    let number = loop.idleCounts.traversals.wrappingAdd(1, ordering: .relaxed).newValue
-    return forEach(
-      elements, key: TraversalKey(number: number), priority: priority, maximumWait: maximumWait,
-      weight: weight, onEnd: onEnd, body)
+    queue(
+      Traversal(
+        elements, loop, key: nil,
+        number: loop.idleCounts.traversals.wrappingAdd(1, ordering: .relaxed).newValue, priority,
+        maximumWait: maximumWait, weight: weight, onEnd: onEnd, body))
   }
 
   /// Walks a sequence in idle time as work of `key`: costs are learned by key, and work of one key
@@ -86,10 +87,10 @@ public struct IdleQueue: Sendable {
     onEnd: (@Sendable (IdleWork.End) -> Void)? = nil,
     _ body: sending @escaping (Int, Elements.Element) throws -> IdleAnswer
   ) -> IdleWork {
-    let total = (elements as? any Collection)?.count
-    return queue(
-      key: IdleKey(key), priority, maximumWait, total: total, onEnd,
-      Traversal(elements, weight: weight, body: body))
+    queue(
+      Traversal(
+        elements, loop, key: IdleKey(key), number: 0, priority, maximumWait: maximumWait,
+        weight: weight, onEnd: onEnd, body))
   }
 
   /// Hands an object to its key in idle time: one piece. ``IdleAnswer/stop`` drops the objects that
@@ -111,25 +112,20 @@ public struct IdleQueue: Sendable {
     _ body: sending @escaping (Key, Object) throws -> IdleAnswer
   ) -> IdleWork {
     queue(
-      key: IdleKey(key), priority, maximumWait, total: 1, onEnd,
-      KeyedObject(key, object, weight: weight, body: body))
+      KeyedObject(
+        object, loop, key: key, priority, maximumWait: maximumWait, weight: weight, onEnd: onEnd,
+        body))
   }
 
   /// Cancels all work of `key` that is queued so far.
   public func cancel(key: some Hashable & Sendable) { submit(.cancelKey(IdleKey(key))) }
 
-  private func queue(
-    key: IdleKey, _ priority: IdleWork.Priority, _ maximumWait: Duration, total: Int?,
-    _ onEnd: ((IdleWork.End) -> Void)?, _ steps: any IdleSteps
-  ) -> IdleWork {
-    let work = IdleWork(
-      key, priority, maximumWait: maximumWait.wholeNanoseconds, total: total,
-      now: loop.now.nanoseconds, queue: self, onEnd: onEnd, steps: steps)
+  private func queue(_ work: IdleWork) -> IdleWork {
     if loop.idleCounts.waiting.wrappingAdd(1, ordering: .relaxed).newValue > limit
       || !submit(.add(work))
     {
       loop.idleCounts.waiting.wrappingSubtract(1, ordering: .relaxed)
-      work.finish(.dropped)
+      work.finish(.dropped, afterPiece: false)
     }
     return work
   }
@@ -151,7 +147,7 @@ public struct IdleQueue: Sendable {
       loop.idleState.value.hasNews = true
     case .cancel(let work):
       // A piece that runs goes on to its end; the item ends after it.
-      if loop.idleState.value.running === work { return }
+      if loop.idleState.value.running.refers(to: work) { return }
       loop.idleState.value.backlog.remove(work)
       end(work, .cancelled)
     case .cancelKey(let key):
@@ -159,10 +155,10 @@ public struct IdleQueue: Sendable {
     }
   }
 
-  func end(_ work: IdleWork, _ end: IdleWork.End) {
-    guard work.end == nil else { return }
+  func end(_ work: IdleWork, _ end: IdleWork.End, afterPiece: Bool = false) {
+    guard !work.hasEnded else { return }
     loop.idleCounts.waiting.wrappingSubtract(1, ordering: .relaxed)
-    work.finish(end)
+    work.finish(end, afterPiece: afterPiece)
   }
 
   /// The loop's thread ends.
@@ -180,7 +176,7 @@ struct IdleState: ~Copyable {
   /// The last frame a host told of that was seen.
   var frameSeen: Int64?
   /// The item whose piece runs.
-  var running: IdleWork?
+  var running = Unretained<IdleWork>(nil)
   /// Work has come that no share has looked at yet.
   var hasNews = false
 }
@@ -197,9 +193,4 @@ enum IdleRequest: Sendable {
   case add(IdleWork)
   case cancel(IdleWork)
   case cancelKey(IdleKey)
-}
-
-private struct TraversalKey: Hashable, Sendable, CustomStringConvertible {
-  let number: Int
-  var description: String { "traversal \(number)" }
 }

@@ -15,7 +15,7 @@ public enum IdleAnswer: Sendable, Hashable {
 /// Letting go of it changes nothing; the work goes on.
 ///
 /// > Threads: any.
-public final class IdleWork: @unchecked Sendable {  // `end` guarded by `lock`; payload on the loop
+public class IdleWork: @unchecked Sendable {  // atomics; the rest belongs to the loop's thread
   /// How work ends. Each item ends once.
   public enum End: Sendable {
     /// It ran to its end.
@@ -53,165 +53,141 @@ public final class IdleWork: @unchecked Sendable {  // `end` guarded by `lock`; 
     public let total: Int?
   }
 
-  let key: IdleKey
-  /// Its place when several items are queued; the highest goes first.
-  public let priority: Priority
-  let maximumWait: Int64
-  /// When it was queued, or its last piece ended. On the loop's thread.
-  var waitsSince: Int64
-  /// What remains to do; freed with the end. On the loop's thread.
-  var steps: (any IdleSteps)?
-  var hasBegun = false
-  /// In the backlog. On the loop's thread.
-  var isQueued = false
-  /// Its place among all that came for its key. On the loop's thread.
-  var number: UInt64 = 0
+  // In this order an object of a key takes 104 bytes: one more, and it takes sixteen more.
 
-  private let total: Int?
-  private let done = Atomic<Int>(0)
+  private let loop: Loop
+  /// Where it waits; the queue keeps the lane. On the loop's thread, as all that is not atomic.
+  final var lane = Unretained<Lane>(nil)
+  /// What waits behind it, which the lane keeps.
+  final var next = Unretained<IdleWork>(nil)
+  /// When it was queued, or its last piece ended.
+  final var waitsSince: Int64
+  final let maximumWait: Int64
+  /// What few items need.
+  private let ending = LateReference<Ending>()
+  /// What its pieces weigh, if all weigh the same.
+  final let weight: Int32
+  /// Its place when several items are queued; the highest goes first.
+  public final let priority: Priority
+  final var hasBegun = false
   private let cancelled = Atomic<Bool>(false)
-  private let queue: IdleQueue
-  private let lock = Lock()
-  private var ended: End?
-  private var onEnd: ((End) -> Void)?
+  private let outcome = Atomic<Outcome>(.none)
+
+  /// Its end, and whether a piece ran, in a byte.
+  enum Outcome: UInt8, AtomicRepresentable {
+    case none, finished, stopped, cancelled, cancelledAfterPiece, failed, dropped
+  }
 
   init(
-    _ key: IdleKey, _ priority: Priority, maximumWait: Int64, total: Int?, now: Int64,
-    queue: IdleQueue, onEnd: ((End) -> Void)?, steps: any IdleSteps
+    _ loop: Loop, _ priority: Priority, maximumWait: Duration, weight: Int = 1,
+    onEnd: ((End) -> Void)?
   ) {
-    self.key = key
+    self.loop = loop
     self.priority = priority
-    self.maximumWait = maximumWait
-    self.total = total
-    waitsSince = now
-    self.queue = queue
-    self.onEnd = onEnd
-    self.steps = steps
+    self.maximumWait = maximumWait.wholeNanoseconds
+    self.weight = Int32(clamping: weight)
+    waitsSince = loop.poller.coarseNow
+    if let onEnd { ending.made(by: Ending.init).onEnd = onEnd }
   }
+
+  // MARK: For everybody
 
   /// How it ended; nil while it has not.
-  public var end: End? { lock.withLock { ended } }
+  public final var end: End? {
+    switch outcome.load(ordering: .acquiring) {
+    case .none: nil
+    case .finished: .finished
+    case .stopped: .stopped
+    case .cancelled, .cancelledAfterPiece: .cancelled
+    case .failed: .failed(ending.value!.error!)
+    case .dropped: .dropped
+    }
+  }
 
   /// How far it has come.
-  public var progress: Progress {
-    Progress(done: done.load(ordering: .relaxed), total: total)
-  }
+  public final var progress: Progress { Progress(done: done, total: total) }
 
   /// Ends it before its next piece; one that runs goes on to its end. What it holds is freed on the
   /// loop's thread: at once when called there. Once it has ended this changes nothing.
-  public func cancel() {
-    guard !cancelled.exchange(true, ordering: .acquiringAndReleasing), end == nil else { return }
-    queue.submit(.cancel(self))
+  public final func cancel() {
+    guard !cancelled.exchange(true, ordering: .acquiringAndReleasing), !hasEnded else { return }
+    loop.idle.submit(.cancel(self))
   }
 
+  // MARK: What it does
+
+  /// The key that it was queued for; nil for work that has none in common with other work.
+  var key: IdleKey? { nil }
+  /// Its key for people.
+  var keyName: String { "\(key!)" }
+  /// Whether other work has the same key, as far as can be told without making that.
+  func hasKey(of other: IdleWork) -> Bool { false }
+  /// Pieces that ran. Any thread.
+  var done: Int { 0 }
+  /// Pieces in all. Any thread.
+  var total: Int? { nil }
+  /// Gets ready for the first piece, and is part of what that costs.
+  func begin() {}
+  /// Whether pieces weigh anything but one.
+  var isWeighted: Bool { true }
+  /// What the next piece weighs; nil when there is none.
+  var nextWeight: Int? { nil }
+  /// Runs the next piece; whether its key goes on.
+  func step() throws -> IdleAnswer { .stop }
+  /// Whether an answer of stop is meant for all that waits under the same key.
+  var stopsItsKey: Bool { false }
+  /// Frees what it holds.
+  func free() {}
+
+  // MARK: Its end
+
   /// When it has waited for as long as it may.
-  var overdueAt: Int64 { waitsSince.addingClamped(maximumWait) }
+  final var overdueAt: Int64 { waitsSince.addingClamped(maximumWait) }
 
-  var isCancelled: Bool { cancelled.load(ordering: .acquiring) }
+  final var isCancelled: Bool { cancelled.load(ordering: .acquiring) }
 
-  func pieceRan() { done.wrappingAdd(1, ordering: .relaxed) }
+  final var isQueued: Bool { lane.isThere }
 
-  /// Ends it, unless it has ended; tells whoever asked, and frees what it held. On the loop's
-  /// thread, or before it was ever queued.
-  func finish(_ end: End) {
-    let told: ((End) -> Void)? = lock.withLock {
-      guard ended == nil else { return nil }
-      ended = end
-      return onEnd.take() ?? { _ in }
+  final var hasEnded: Bool { outcome.load(ordering: .acquiring) != .none }
+
+  /// Whether it has ended after a piece of it ran.
+  final var endedAfterPiece: Bool {
+    switch outcome.load(ordering: .acquiring) {
+    case .none, .cancelled, .dropped: false
+    case .finished, .stopped, .failed, .cancelledAfterPiece: true
     }
-    guard let told else { return }
-    steps = nil
-    told(end)
+  }
+
+  /// Ends it, unless it has ended; frees what it held, and tells whoever asked. On the loop's
+  /// thread, or before it was ever queued.
+  final func finish(_ end: End, afterPiece: Bool) {
+    let outcome: Outcome
+    switch end {
+    case .finished: outcome = .finished
+    case .stopped: outcome = .stopped
+    case .cancelled: outcome = afterPiece ? .cancelledAfterPiece : .cancelled
+    case .failed(let error):
+      ending.made(by: Ending.init).error = error
+      outcome = .failed
+    case .dropped: outcome = .dropped
+    }
+    guard self.outcome.exchange(outcome, ordering: .sequentiallyConsistent) == .none else { return }
+    free()
+    if let onEnd = ending.value?.onEnd.take() { onEnd(end) }
+  }
+
+  /// Written by who makes the work, and by who ends it before the end is known.
+  private final class Ending: @unchecked Sendable {
+    var onEnd: ((End) -> Void)?
+    var error: (any Error)?
   }
 }
 
 /// The key of idle work: what costs are learned by, and what runs in order.
-struct IdleKey: Hashable, @unchecked Sendable {  // made of a Sendable value only
+struct IdleKey: Hashable, CustomStringConvertible, @unchecked Sendable {  // of a Sendable value only
   private let value: AnyHashable
 
   init(_ value: some Hashable & Sendable) { self.value = AnyHashable(value) }
 
-  var name: String { "\(value)" }
-}
-
-/// Work cut into pieces. On the loop's thread.
-protocol IdleSteps: AnyObject {
-  /// Gets ready for the first piece, and is part of what that costs.
-  func begin()
-  /// Whether pieces weigh anything but one.
-  var isWeighted: Bool { get }
-  /// What the next piece weighs; nil when there is none.
-  var nextWeight: Int? { get }
-  /// Runs the next piece; whether its key goes on.
-  func step() throws -> IdleAnswer
-}
-
-/// The elements of a sequence, one to a piece. Index and element always agree, whatever the handler
-/// does to what it walks: the sequence is iterated once and never indexed.
-final class Traversal<Elements: Sequence>: IdleSteps {
-  /// Until it begins: making an iterator may run any code, and that belongs to the loop's thread.
-  private var elements: Elements?
-  private var iterator: Elements.Iterator?
-  private var next: Elements.Element?
-  private var index = 0
-  private let weight: ((Elements.Element) -> Int)?
-  private let body: (Int, Elements.Element) throws -> IdleAnswer
-
-  init(
-    _ elements: Elements, weight: ((Elements.Element) -> Int)?,
-    body: @escaping (Int, Elements.Element) throws -> IdleAnswer
-  ) {
-    self.elements = elements
-    self.weight = weight
-    self.body = body
-  }
-
-  var isWeighted: Bool { weight != nil }
-
-  func begin() {
-    iterator = elements.take()?.makeIterator()
-    next = iterator?.next()
-  }
-
-  var nextWeight: Int? { next.map { weight?($0) ?? 1 } }
-
-  func step() throws -> IdleAnswer {
-    guard let element = next else { return .stop }
-    next = nil
-    let answer = try body(index, element)
-    index += 1
-    if answer == .continue { next = iterator?.next() }
-    return answer
-  }
-}
-
-/// Steps whose "stop" is meant for all that waits under the same key.
-protocol StopsItsKey {}
-
-/// One object of a key: a single piece.
-final class KeyedObject<Key, Object>: IdleSteps, StopsItsKey {
-  private let key: Key
-  private var object: Object?
-  private let weight: Int
-  private let body: (Key, Object) throws -> IdleAnswer
-
-  init(
-    _ key: Key, _ object: Object, weight: Int, body: @escaping (Key, Object) throws -> IdleAnswer
-  ) {
-    self.key = key
-    self.object = object
-    self.weight = weight
-    self.body = body
-  }
-
-  var isWeighted: Bool { true }
-
-  func begin() {}
-
-  var nextWeight: Int? { object == nil ? nil : weight }
-
-  func step() throws -> IdleAnswer {
-    guard let object = object.take() else { return .stop }
-    return try body(key, object)
-  }
+  var description: String { "\(value)" }
 }

@@ -8,6 +8,8 @@ package struct Unretained<Object: AnyObject> {
 
   init(_ object: Object?) { unsafe reference = object.map { unsafe Unmanaged.passUnretained($0) } }
 
+  var isThere: Bool { unsafe reference != nil }
+
   /// The object, kept alive by whoever asks.
   package var value: Object? { unsafe reference?.takeUnretainedValue() }
 

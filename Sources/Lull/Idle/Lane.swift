@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// The items of one key in the order they came, what its pieces cost, and its place among the keys.
+///
+/// The items are linked to each other. One that was taken out stays as a hole until its turn comes,
+/// or until there are too many holes.
+final class Lane {
+  /// Nil for a traversal that has none.
+  let key: IdleKey?
+  var costs: CostModel
+  private var head = Unretained<IdleWork>(nil)
+  private var tail = Unretained<IdleWork>(nil)
+  /// Items that wait.
+  private(set) var count = 0
+  private var holes = 0
+  /// While a piece runs, what stood last when it began stays where it is.
+  private var boundary = Unretained<IdleWork>(nil)
+
+  /// The priority of its first item; the highest goes first.
+  var priority = IdleWork.Priority.medium
+  /// How much time its pieces took; whoever took least goes first, equals by turns.
+  var used: Int64 = 0
+  var turn: UInt64 = 0
+
+  init(_ key: IdleKey?, costs: CostModel) {
+    self.key = key
+    self.costs = costs
+  }
+
+  deinit { while head.isThere { unlinkFirst() } }
+
+  /// The item whose turn it is; nil once the last one has gone.
+  var first: IdleWork? { head.value }
+
+  /// The same in the midst of a piece, which may have taken it out. O(holes).
+  var firstWaiting: IdleWork? {
+    var link = head
+    while let work = link.value, !work.isQueued { link = work.next }
+    return link.value
+  }
+
+  /// The one that came last, be it a hole.
+  var last: IdleWork? { tail.value }
+
+  /// The items that wait, in order. O(n).
+  var all: [IdleWork] { waiting(through: nil) }
+
+  func append(_ work: IdleWork) {
+    let link = Unretained(work)
+    link.retain()
+    work.lane = Unretained(self)
+    if tail.isThere { tail.with { $0.next = link } } else { head = link }
+    tail = link
+    count += 1
+  }
+
+  func remove(_ work: IdleWork) {
+    work.lane = Unretained(nil)
+    count -= 1
+    holes += 1
+    guard !boundary.isThere else { return }
+    tidy()
+  }
+
+  func precedes(_ other: Lane) -> Bool {
+    if priority != other.priority { return priority > other.priority }
+    return used != other.used ? used < other.used : turn < other.turn
+  }
+
+  // MARK: Around a piece
+
+  /// A piece of the first item begins.
+  func pieceBegins() { boundary = tail }
+
+  /// It ended. The items that had been there when it began are asked for before.
+  func pieceEnded() {
+    boundary = Unretained(nil)
+    if holes > 0 { tidy() }
+  }
+
+  /// The items that wait and were there when the piece began. O(n).
+  var knownToPiece: [IdleWork] { waiting(through: boundary.value) }
+
+  private func waiting(through last: IdleWork?) -> [IdleWork] {
+    var all: [IdleWork] = []
+    var link = head
+    while let work = link.value {
+      if work.isQueued { all.append(work) }
+      if work === last { break }
+      link = work.next
+    }
+    return all
+  }
+
+  // MARK: Holes
+
+  /// Lets the holes before the first item go, and all when they are the most.
+  private func tidy() {
+    while let work = head.value, !work.isQueued { unlinkFirst() }
+    if holes > 2 * count + 16 { closeHoles() }
+  }
+
+  private func unlinkFirst() {
+    let link = head
+    link.with { work in
+      if !work.isQueued { holes -= 1 }
+      work.lane = Unretained(nil)
+      head = work.next
+      work.next = Unretained(nil)
+    }
+    if !head.isThere { tail = head }
+    link.release()
+  }
+
+  private func closeHoles() {
+    // The first item is none.
+    var link = head
+    while let work = link.value {
+      while let hole = work.next.value, !hole.isQueued {
+        let gone = work.next
+        if tail.refers(to: hole) { tail = link }
+        work.next = hole.next
+        hole.next = Unretained(nil)
+        gone.release()
+      }
+      link = work.next
+    }
+    holes = 0
+  }
+}
