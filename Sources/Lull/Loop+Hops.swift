@@ -35,7 +35,7 @@ extension Loop {
     guard !run.isPoll, !run.returnsAfterSource, !isVirtual, state.value.host == nil,
       idleState.value.frameClock == nil
     else { return .done }
-    let tick = poller.coarseNow
+    let tick = coarseNow
     let moment = tick.addingClamped(Loop.longestTick)
     for _ in 0..<Loop.mostHops {
       guard isQuiet(run, before: moment), hasHop(run) else { return .done }
@@ -47,7 +47,7 @@ extension Loop {
         guard isQuiet(run, before: moment) else { return .begun(pass, .sources) }
         runBlocks(in: run.mode)
       }
-      guard isQuiet(run, before: moment), hasHop(run), poller.coarseNow == tick else {
+      guard isQuiet(run, before: moment), hasHop(run), coarseNow == tick else {
         return .begun(pass, .look)
       }
       runBlocks(in: run.mode)  // 11
@@ -66,7 +66,8 @@ extension Loop {
   /// Whether nobody but blocks and sources could want anything of a pass before `moment`.
   @inline(__always)
   private func isQuiet(_ run: Activation, before moment: Int64) -> Bool {
-    state.value.modes[run.mode].observers.activities.isEmpty && state.value.trace == nil && !hasIdleWork
+    state.value.modes[run.mode].observers.activities.isEmpty && state.value.trace == nil
+      && !hasIdleWork
       && (timerQueueCount(of: run.mode) == 0 || earliestDeadline(in: run.mode) > moment)
   }
 }

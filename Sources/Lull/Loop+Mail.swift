@@ -76,6 +76,15 @@ extension Loop {
     wakeIfSleeping()
   }
 
+  /// Queues idle work; false if the loop's thread has ended.
+  func submit(_ work: IdleWork, behind former: IdleWork?) -> Bool {
+    guard isCurrent, !hasMail else { return post(.idle(.add(work))) }
+    guard !state.value.isOver else { return false }
+    idle.admit(work, behind: former)
+    wakeIfSleeping()
+    return true
+  }
+
   /// Leaves something for the loop's thread, and wakes it.
   @discardableResult
   func post(_ mail: consuming Mail) -> Bool {

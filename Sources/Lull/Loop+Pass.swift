@@ -167,10 +167,12 @@ extension Loop {
 
   // MARK: Waiting
 
-  /// Asks the kernel what is ready, without waiting.
+  /// Asks the kernel what is ready, without waiting, if anything of the mode could be.
   func look(_ run: Activation, into ready: inout [ReadyEvent]) {
     widenIfModeChanged(run.mode)
-    if !poller.watchesNothing { poller.wait(until: .min, into: &ready) }
+    let drains = state.value.watchesMainQueue && state.value.modes[run.mode].isCommon
+    guard drains || state.value.modes[run.mode].descriptorSources > 0 else { return }
+    poller.wait(until: .min, into: &ready)
     keepWanted(&ready, in: run.mode)
   }
 

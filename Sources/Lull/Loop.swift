@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import CLull
+internal import Glibc
 internal import Synchronization
 
 /// A run loop: it serves the input sources, timers and observers of one thread, and sleeps when
@@ -144,6 +145,10 @@ public final class Loop: @unchecked Sendable {  // `state` belongs to `thread`, 
 
   /// Now, on the loop's own clock: the kernel's, or virtual time in tests.
   public var now: Instant { Instant(nanoseconds: poller.now) }
+
+  /// Now, or a little before. See ``Poller/coarseNow``.
+  @inline(__always)
+  var coarseNow: Int64 { isVirtual ? poller.coarseNow : readClock(CLOCK_MONOTONIC_COARSE) }
 
   func now(on base: TimeBase) -> Int64 { base == .suspending ? poller.now : poller.continuousNow }
 

@@ -113,7 +113,6 @@ extension VirtualPoller: Poller {
   var now: Int64 { lock.withLock { state.now } / granularity * granularity }
   var coarseNow: Int64 { now }
   var continuousNow: Int64 { now + lock.withLock { state.suspended } }
-  var watchesNothing: Bool { lock.withLock { state.watched.isEmpty } }
 
   func prepare(_ descriptor: CInt) throws(SystemError) {
     let isScripted = lock.withLock { state.ready[descriptor] != nil }

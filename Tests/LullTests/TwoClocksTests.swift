@@ -18,7 +18,6 @@ import Testing
       return now
     }
 
-    let watchesNothing = true
     func prepare(_ descriptor: CInt) throws(SystemError) {}
     func watch(
       _ descriptor: CInt, for interest: Loop.Readiness, token: UInt64

@@ -35,7 +35,8 @@ package struct CostModel {
     let own = CostModel.weightClass(weight)
     while classes.count <= own { classes.append(nil) }
     let held = min(max(0, duration), CostModel.longest)
-    let perUnit = held * CostModel.unit / Int64(max(1, weight))
+    let units = held * CostModel.unit
+    let perUnit = weight > 1 ? units / Int64(weight) : units
     if classes[own] == nil { classes[own] = Histogram() }
     classes[own]!.add(perUnit)
   }
@@ -63,8 +64,8 @@ private struct Histogram {
   private var counts: [UInt16] = []
   private var total = 0
   /// The costs that one in 400, and one in 50, exceeded.
-  private var rare = Cursor(oneIn: 400)
-  private var seldom = Cursor(oneIn: 50)
+  private var rare = Cursor()
+  private var seldom = Cursor()
   /// What a piece is taken to cost at most: all but one in 400 stayed below, at first all.
   ///
   /// What is far beyond all but one in 50 is taken for an accident, such as a thread that lost its
@@ -80,22 +81,20 @@ private struct Histogram {
     rare.note(step)
     seldom.note(step)
     if total >= Histogram.memory { forgetHalf() }
-    rare.settle(among: total, counts)
-    seldom.settle(among: total, counts)
+    rare.settle(below: total / 400, counts)
+    seldom.settle(below: total / 50, counts)
     let usual = Histogram.upperEnd(of: seldom.step)
     bound = min(Histogram.upperEnd(of: rare.step), usual.addingClamped(usual / 4))
   }
 
   /// A step that moves with the counts, so that nothing has to be counted again for each.
   private struct Cursor {
-    /// The lowest step above which there are no more than one in `share`.
+    /// The lowest step above which there are no more than so many.
     private(set) var step = 0
-    private let share: Int
     /// How many are above.
     private var above = 0
 
-    init(oneIn share: Int) { self.share = share }
-
+    @inline(__always)
     mutating func note(_ added: Int) { if added > step { above += 1 } }
 
     /// So many were taken away from above.
@@ -103,8 +102,8 @@ private struct Histogram {
       above = counts[(step + 1)...].reduce(0) { $0 + Int($1) }
     }
 
-    mutating func settle(among total: Int, _ counts: [UInt16]) {
-      let most = total / share
+    @inline(__always)
+    mutating func settle(below most: Int, _ counts: [UInt16]) {
       while above > most {
         repeat { step += 1 } while counts[step] == 0
         above -= Int(counts[step])

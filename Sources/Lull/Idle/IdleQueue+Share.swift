@@ -16,23 +16,25 @@ extension IdleQueue {
     if !loop.idleState.value.admission.hasHastened,
       let lane = loop.idleState.value.backlog.overdue(at: now)
     {
-      guard let piece = nextPiece(of: lane) else { return .ended }
+      guard let work = lane.value.first, let piece = nextPiece(of: work, in: lane) else {
+        return .ended
+      }
       if loop.idleState.value.admission.admits(piece, at: moment) {
-        run(lane, at: now, hastened: true)
-        return .ran
+        return .ran(until: run(work, in: lane, at: now, hastened: true))
       }
     }
     var next = moment.nextFrame ?? .max
     var place = 0
     while place < loop.idleState.value.backlog.laneCount {
       let lane = loop.idleState.value.backlog.lane(place)
-      guard let piece = nextPiece(of: lane) else { return .ended }
-      if loop.idleState.value.admission.admits(piece, at: moment) {
-        run(lane, at: now)
-        return .ran
+      guard let work = lane.value.first, let piece = nextPiece(of: work, in: lane) else {
+        return .ended
       }
-      let admission = loop.idleState.value.admission
-      next = min(next, admission.nextQuestion(about: piece, after: now))
+      if loop.idleState.value.admission.admits(piece, at: moment) {
+        return .ran(until: run(work, in: lane, at: now))
+      }
+      next = min(
+        next, loop.idleState.value.admission.nextQuestion(about: piece, after: now))
       place += 1
     }
     return .wait(until: next)
@@ -40,7 +42,7 @@ extension IdleQueue {
 
   enum Outcome {
     /// A piece ran; ask the kernel before the next.
-    case ran
+    case ran(until: Int64)
     /// An item had nothing left and ended.
     case ended
     /// Nothing fits before this moment, unless a timer or an event comes first.
@@ -49,9 +51,10 @@ extension IdleQueue {
 
   /// Runs one piece that has waited for as long as it may, though the loop is busy.
   func runOverdue(at now: Int64) {
-    guard let lane = loop.idleState.value.backlog.overdue(at: now), nextPiece(of: lane) != nil
+    guard let lane = loop.idleState.value.backlog.overdue(at: now), let work = lane.value.first,
+      nextPiece(of: work, in: lane) != nil
     else { return }
-    run(lane, at: now, hastened: true)
+    run(work, in: lane, at: now, hastened: true)
   }
 
   // MARK: What the loop did
@@ -91,13 +94,15 @@ extension IdleQueue {
 
   // MARK: Pieces
 
-  /// What is known of the next piece of a key; nil if its first item had none left and was ended.
-  private func nextPiece(of lane: Lane) -> Admission.Piece? {
-    guard let work = lane.first else { return nil }
-    if !work.hasBegun {
+  /// What is known of the next piece of a key's first item; nil if that had none left and was
+  /// ended.
+  @inline(__always)
+  private func nextPiece(of work: IdleWork, in lane: Lane.Reference) -> Admission.Piece? {
+    if work.stage == .new {
       // To begin is to run the caller's code: that waits for the piece, unless its weight decides.
-      guard work.isWeighted, !lane.costs.isEmpty else {
-        return Admission.Piece(cost: lane.costs.expected(weight: 1), overdueAt: work.overdueAt)
+      guard work.isWeighted, !lane.value.costs.isEmpty else {
+        return Admission.Piece(
+          cost: lane.value.costs.expected(weight: 1), overdueAt: work.overdueAt)
       }
       begin(work)
       if endIfCancelled(work, afterPiece: false) { return nil }
@@ -106,11 +111,12 @@ extension IdleQueue {
       take(work, .finished)
       return nil
     }
-    return Admission.Piece(cost: lane.costs.expected(weight: weight), overdueAt: work.overdueAt)
+    return Admission.Piece(
+      cost: lane.value.costs.expected(weight: weight), overdueAt: work.overdueAt)
   }
 
   private func begin(_ work: IdleWork) {
-    work.hasBegun = true
+    work.stage = .begun
     asRunning(work) { work.begin() }
   }
 
@@ -124,13 +130,14 @@ extension IdleQueue {
     return try body()
   }
 
-  /// Runs a piece of the first item; when it ended.
+  /// Runs a piece of a key's first item; when it ended.
   @discardableResult
-  private func run(_ lane: Lane, at began: Int64, hastened: Bool = false) -> Int64 {
-    guard let work = lane.first else { return began }
-    lane.pieceBegins()
+  private func run(
+    _ work: IdleWork, in lane: Lane.Reference, at began: Int64, hastened: Bool = false
+  ) -> Int64 {
+    lane.value.pieceBegins()
     loop.record(.pieceBegins(key: work.keyName))
-    if !work.hasBegun { begin(work) }
+    if work.stage == .new { begin(work) }
     let weight = work.isCancelled ? nil : work.nextWeight
     var result: Result<IdleAnswer, any Error>?
     if weight != nil {
@@ -139,22 +146,24 @@ extension IdleQueue {
       }
     }
     let ended = loop.poller.now
-    if let weight { lane.costs.learn(ended - began, weight: weight) }
+    if let weight { lane.value.costs.learn(ended - began, weight: weight) }
     loop.record(.pieceEnds(key: work.keyName))
     loop.idleState.value.admission.pieceRan(hastened: hastened)
     work.waitsSince = ended
     loop.idleState.value.backlog.rotate(lane, after: ended - began)
     settle(work, result, lane)
-    lane.pieceEnded()
+    lane.value.pieceEnded()
     return ended
   }
 
-  private func settle(_ work: IdleWork, _ result: Result<IdleAnswer, any Error>?, _ lane: Lane) {
+  private func settle(
+    _ work: IdleWork, _ result: Result<IdleAnswer, any Error>?, _ lane: Lane.Reference
+  ) {
     switch result {
     case .failure(let error)?: take(work, .failed(error), afterPiece: true)
     case .success(.stop)?:
       // What came while the piece ran was not meant.
-      let rest = work.stopsItsKey ? lane.knownToPiece : []
+      let rest = work.stopsItsKey ? lane.value.knownToPiece : []
       take(work, .stopped, afterPiece: true)
       for other in rest where other !== work { take(other, .dropped) }
     case .success(.continue)?, nil:
@@ -194,20 +203,22 @@ extension Loop {
   private func giveShare(_ pass: Pass, into ready: inout [ReadyEvent]) -> Int64 {
     let run = pass.run
     guard state.value.modes[run.mode].isCommon else { return .max }
-    idle.shareBegins(at: poller.now)
+    var now = poller.now
+    idle.shareBegins(at: now)
     var ranAny = false
     while idle.hasWork {
       let isBusy = mustNotSleep(pass)
       if isStopped(run) { break }
       if !isBusy { look(run, into: &ready) }
-      let now = poller.now
       let nextTimer = min(earliestDeadline(in: run.mode), run.limit, state.value.turnEnds)
+      // Where there is nothing to run into, the end of the last piece will do.
+      if nextTimer != .max || idleState.value.frameClock != nil { now = poller.now }
       if isBusy || !ready.isEmpty || nextTimer <= now {
         if !ranAny { idle.runOverdue(at: now) }
         break
       }
       switch idle.runPiece(at: now, nextTimer: nextTimer) {
-      case .ran: ranAny = true
+      case .ran(let end): (ranAny, now) = (true, end)
       case .ended: break
       case .wait(let until): return until
       }

@@ -23,7 +23,9 @@ internal import Synchronization
 ///
 /// > Threads: any, unless said otherwise. Pieces run on the loop's thread.
 public struct IdleQueue: Sendable {
-  let loop: Loop
+  @usableFromInline let loop: Loop
+
+  init(loop: Loop) { self.loop = loop }
 
   /// When frames are due; nil to know none. On the loop's thread.
   public var frameClock: FrameClock? {
@@ -63,23 +65,21 @@ public struct IdleQueue: Sendable {
   ///     full or the loop's thread has ended).
   ///   - body: Called with the index from zero and the element.
   @discardableResult
+  @inlinable
   public func forEach<Elements: Sequence>(
     _ elements: sending Elements, priority: IdleWork.Priority = .medium,
     maximumWait: Duration = .seconds(1), weight: (@Sendable (Elements.Element) -> Int)? = nil,
     onEnd: (@Sendable (IdleWork.End) -> Void)? = nil,
     _ body: sending @escaping (Int, Elements.Element) throws -> IdleAnswer
   ) -> IdleWork {
-    queue(
-      Traversal(
-        elements, loop, key: nil,
-        number: loop.idleCounts.traversals.wrappingAdd(1, ordering: .relaxed).newValue, priority,
-        maximumWait: maximumWait, weight: weight, onEnd: onEnd, body))
+    walk(elements, key: nil, priority, maximumWait, weight, onEnd, body)
   }
 
   /// Walks a sequence in idle time as work of `key`: costs are learned by key, and work of one key
   /// runs in the order it was queued. Otherwise as
   /// ``forEach(_:priority:maximumWait:weight:onEnd:_:)``.
   @discardableResult
+  @inlinable
   public func forEach<Elements: Sequence>(
     _ elements: sending Elements, key: some Hashable & Sendable,
     priority: IdleWork.Priority = .medium, maximumWait: Duration = .seconds(1),
@@ -87,10 +87,24 @@ public struct IdleQueue: Sendable {
     onEnd: (@Sendable (IdleWork.End) -> Void)? = nil,
     _ body: sending @escaping (Int, Elements.Element) throws -> IdleAnswer
   ) -> IdleWork {
-    queue(
+    walk(elements, key: IdleKey(key), priority, maximumWait, weight, onEnd, body)
+  }
+
+  @inlinable
+  func walk<Elements: Sequence>(
+    _ elements: sending Elements, key: IdleKey?, _ priority: IdleWork.Priority,
+    _ maximumWait: Duration, _ weight: ((Elements.Element) -> Int)?,
+    _ onEnd: ((IdleWork.End) -> Void)?,
+    _ body: sending @escaping (Int, Elements.Element) throws -> IdleAnswer
+  ) -> IdleWork {
+    let size = (elements as? any Collection)?.count
+    // Nobody else reaches the walk, and a piece runs no other piece.
+    let walk = SharedBox(Walk(elements, weight: weight, body))
+    return queue(
       Traversal(
-        elements, loop, key: IdleKey(key), number: 0, priority, maximumWait: maximumWait,
-        weight: weight, onEnd: onEnd, body))
+        loop, key: key, priority, maximumWait: maximumWait, size: size,
+        isWeighted: weight != nil, onEnd: onEnd, { walk.value.begin() },
+        { index, next in try walk.value.step(index, &next) }))
   }
 
   /// Hands an object to its key in idle time: one piece. ``IdleAnswer/stop`` drops the objects that
@@ -105,24 +119,33 @@ public struct IdleQueue: Sendable {
   ///   - onEnd: Called once with the end, as for a traversal.
   ///   - body: Called with the key and the object.
   @discardableResult
+  @inlinable
   public func enqueue<Key: Hashable & Sendable, Object>(
     _ object: sending Object, key: Key, priority: IdleWork.Priority = .medium,
     maximumWait: Duration = .seconds(1), weight: Int = 1,
     onEnd: (@Sendable (IdleWork.End) -> Void)? = nil,
     _ body: sending @escaping (Key, Object) throws -> IdleAnswer
   ) -> IdleWork {
-    queue(
+    // Work of one key comes in a row, as a rule: then no table has to be asked.
+    let former = latest as? KeyedObject<Key, Object>
+    return queue(
       KeyedObject(
-        object, loop, key: key, priority, maximumWait: maximumWait, weight: weight, onEnd: onEnd,
-        body))
+        object, loop, key, priority, maximumWait: maximumWait, weight: weight, onEnd: onEnd, body),
+      behind: former?.ownKey == key ? former : nil)
   }
 
   /// Cancels all work of `key` that is queued so far.
   public func cancel(key: some Hashable & Sendable) { submit(.cancelKey(IdleKey(key))) }
 
-  private func queue(_ work: IdleWork) -> IdleWork {
+  /// What was queued last, if it waits still; nil on other threads.
+  @usableFromInline
+  var latest: IdleWork? { loop.isCurrent ? loop.idleState.value.backlog.latest : nil }
+
+  /// Queues work; `former` is known to be of the same key.
+  @usableFromInline
+  func queue(_ work: IdleWork, behind former: IdleWork? = nil) -> IdleWork {
     if loop.idleCounts.waiting.wrappingAdd(1, ordering: .relaxed).newValue > limit
-      || !submit(.add(work))
+      || !loop.submit(work, behind: former)
     {
       loop.idleCounts.waiting.wrappingSubtract(1, ordering: .relaxed)
       work.finish(.dropped, afterPiece: false)
@@ -135,16 +158,19 @@ public struct IdleQueue: Sendable {
   @discardableResult
   func submit(_ request: IdleRequest) -> Bool { loop.submit(.idle(request)) }
 
+  func admit(_ work: IdleWork, behind former: IdleWork?) {
+    if work.isCancelled { return end(work, .cancelled) }
+    if loop.idleState.value.backlog.count == 0 {
+      // What brought the work may well be followed by more.
+      loop.idleState.value.admission.event(at: loop.poller.now)
+    }
+    loop.idleState.value.backlog.append(work, behind: former)
+    loop.idleState.value.hasNews = true
+  }
+
   func handle(_ request: IdleRequest) {
     switch request {
-    case .add(let work):
-      if work.isCancelled { return end(work, .cancelled) }
-      if loop.idleState.value.backlog.count == 0 {
-        // What brought the work may well be followed by more.
-        loop.idleState.value.admission.event(at: loop.poller.now)
-      }
-      loop.idleState.value.backlog.append(work)
-      loop.idleState.value.hasNews = true
+    case .add(let work): admit(work, behind: nil)
     case .cancel(let work):
       // A piece that runs goes on to its end; the item ends after it.
       if loop.idleState.value.running.refers(to: work) { return }

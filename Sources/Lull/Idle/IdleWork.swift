@@ -57,7 +57,7 @@ public class IdleWork: @unchecked Sendable {  // atomics; the rest belongs to th
 
   private let loop: Loop
   /// Where it waits; the queue keeps the lane. On the loop's thread, as all that is not atomic.
-  final var lane = Unretained<Lane>(nil)
+  final var lane = Unretained<Lane.Reference>(nil)
   /// What waits behind it, which the lane keeps.
   final var next = Unretained<IdleWork>(nil)
   /// When it was queued, or its last piece ended.
@@ -69,24 +69,28 @@ public class IdleWork: @unchecked Sendable {  // atomics; the rest belongs to th
   final let weight: Int32
   /// Its place when several items are queued; the highest goes first.
   public final let priority: Priority
-  final var hasBegun = false
+  final var stage = Stage.new
   private let cancelled = Atomic<Bool>(false)
   private let outcome = Atomic<Outcome>(.none)
+
+  /// Spent, it holds nothing any more.
+  enum Stage: UInt8 { case new, begun, spent }
 
   /// Its end, and whether a piece ran, in a byte.
   enum Outcome: UInt8, AtomicRepresentable {
     case none, finished, stopped, cancelled, cancelledAfterPiece, failed, dropped
   }
 
+  @usableFromInline
   init(
-    _ loop: Loop, _ priority: Priority, maximumWait: Duration, weight: Int = 1,
+    _ loop: Loop, _ priority: Priority, maximumWait: Duration, weight: Int,
     onEnd: ((End) -> Void)?
   ) {
     self.loop = loop
     self.priority = priority
     self.maximumWait = maximumWait.wholeNanoseconds
     self.weight = Int32(clamping: weight)
-    waitsSince = loop.poller.coarseNow
+    waitsSince = loop.coarseNow
     if let onEnd { ending.made(by: Ending.init).onEnd = onEnd }
   }
 
@@ -120,8 +124,6 @@ public class IdleWork: @unchecked Sendable {  // atomics; the rest belongs to th
   var key: IdleKey? { nil }
   /// Its key for people.
   var keyName: String { "\(key!)" }
-  /// Whether other work has the same key, as far as can be told without making that.
-  func hasKey(of other: IdleWork) -> Bool { false }
   /// Pieces that ran. Any thread.
   var done: Int { 0 }
   /// Pieces in all. Any thread.
@@ -172,7 +174,7 @@ public class IdleWork: @unchecked Sendable {  // atomics; the rest belongs to th
     case .dropped: outcome = .dropped
     }
     guard self.outcome.exchange(outcome, ordering: .sequentiallyConsistent) == .none else { return }
-    free()
+    if stage != .spent { free() }
     if let onEnd = ending.value?.onEnd.take() { onEnd(end) }
   }
 
@@ -184,10 +186,12 @@ public class IdleWork: @unchecked Sendable {  // atomics; the rest belongs to th
 }
 
 /// The key of idle work: what costs are learned by, and what runs in order.
+@usableFromInline
 struct IdleKey: Hashable, CustomStringConvertible, @unchecked Sendable {  // of a Sendable value only
   private let value: AnyHashable
 
+  @usableFromInline
   init(_ value: some Hashable & Sendable) { self.value = AnyHashable(value) }
 
-  var description: String { "\(value)" }
+  @usableFromInline var description: String { "\(value)" }
 }

@@ -4,7 +4,9 @@
 ///
 /// The items are linked to each other. One that was taken out stays as a hole until its turn comes,
 /// or until there are too many holes.
-final class Lane {
+struct Lane: ~Copyable {
+  typealias Reference = SharedBox<Lane>
+
   /// Nil for a traversal that has none.
   let key: IdleKey?
   var costs: CostModel
@@ -27,7 +29,14 @@ final class Lane {
     self.costs = costs
   }
 
-  deinit { while head.isThere { unlinkFirst() } }
+  deinit {
+    var link = head
+    while let work = link.value {
+      work.lane = Unretained(nil)
+      link.release()
+      link = work.next
+    }
+  }
 
   /// The item whose turn it is; nil once the last one has gone.
   var first: IdleWork? { head.value }
@@ -45,16 +54,16 @@ final class Lane {
   /// The items that wait, in order. O(n).
   var all: [IdleWork] { waiting(through: nil) }
 
-  func append(_ work: IdleWork) {
+  /// The caller tells the work where it is.
+  mutating func append(_ work: IdleWork) {
     let link = Unretained(work)
     link.retain()
-    work.lane = Unretained(self)
     if tail.isThere { tail.with { $0.next = link } } else { head = link }
     tail = link
     count += 1
   }
 
-  func remove(_ work: IdleWork) {
+  mutating func remove(_ work: IdleWork) {
     work.lane = Unretained(nil)
     count -= 1
     holes += 1
@@ -62,7 +71,7 @@ final class Lane {
     tidy()
   }
 
-  func precedes(_ other: Lane) -> Bool {
+  func precedes(_ other: borrowing Lane) -> Bool {
     if priority != other.priority { return priority > other.priority }
     return used != other.used ? used < other.used : turn < other.turn
   }
@@ -70,10 +79,10 @@ final class Lane {
   // MARK: Around a piece
 
   /// A piece of the first item begins.
-  func pieceBegins() { boundary = tail }
+  mutating func pieceBegins() { boundary = tail }
 
   /// It ended. The items that had been there when it began are asked for before.
-  func pieceEnded() {
+  mutating func pieceEnded() {
     boundary = Unretained(nil)
     if holes > 0 { tidy() }
   }
@@ -95,24 +104,23 @@ final class Lane {
   // MARK: Holes
 
   /// Lets the holes before the first item go, and all when they are the most.
-  private func tidy() {
+  private mutating func tidy() {
     while let work = head.value, !work.isQueued { unlinkFirst() }
     if holes > 2 * count + 16 { closeHoles() }
   }
 
-  private func unlinkFirst() {
+  private mutating func unlinkFirst() {
     let link = head
-    link.with { work in
-      if !work.isQueued { holes -= 1 }
-      work.lane = Unretained(nil)
-      head = work.next
-      work.next = Unretained(nil)
-    }
+    guard let work = link.value else { return }
+    if !work.isQueued { holes -= 1 }
+    work.lane = Unretained(nil)
+    head = work.next
+    work.next = Unretained(nil)
     if !head.isThere { tail = head }
     link.release()
   }
 
-  private func closeHoles() {
+  private mutating func closeHoles() {
     // The first item is none.
     var link = head
     while let work = link.value {

@@ -2,63 +2,105 @@
 
 internal import Synchronization
 
-/// The elements of a sequence, one to a piece. Index and element always agree, whatever the handler
-/// does to what it walks: the sequence is iterated once and never indexed.
-final class Traversal<Elements: Sequence>: IdleWork, @unchecked Sendable {
+/// The elements of a sequence, one to a piece.
+@usableFromInline
+final class Traversal: IdleWork, @unchecked Sendable {
+  /// Gets ready for the first piece; what that weighs, nil if there is none.
+  @usableFromInline typealias Beginning = () -> Int?
+  /// Runs the piece of an index; what the next one weighs, nil if there is none.
+  @usableFromInline typealias Step = (_ index: Int, _ nextWeight: inout Int?) throws -> IdleAnswer
+
   private let ownKey: IdleKey?
   private let number: Int
-  /// Until it begins: making an iterator may run any code, and that belongs to the loop's thread.
-  private var elements: Elements?
-  private var iterator: Elements.Iterator?
-  private var element: Elements.Element?
-  private var elementWeight = 1
-  private let index = Atomic<Int>(0)
   private let size: Int?
-  private var weigh: ((Elements.Element) -> Int)?
-  private var body: ((Int, Elements.Element) throws -> IdleAnswer)?
+  private let hasWeights: Bool
+  private let index = Atomic<Int>(0)
+  private var pending: Int?
+  private var beginning: Beginning?
+  private var body: Step?
 
-  /// A traversal with a key, or with a number instead.
+  /// A traversal with a key, or with a number of its own.
+  @usableFromInline
   init(
-    _ elements: Elements, _ loop: Loop, key: IdleKey?, number: Int, _ priority: Priority,
-    maximumWait: Duration, weight: ((Elements.Element) -> Int)?, onEnd: ((End) -> Void)?,
-    _ body: @escaping (Int, Elements.Element) throws -> IdleAnswer
+    _ loop: Loop, key: IdleKey?, _ priority: Priority, maximumWait: Duration, size: Int?,
+    isWeighted: Bool, onEnd: ((End) -> Void)?, _ beginning: @escaping Beginning,
+    _ body: @escaping Step
   ) {
     ownKey = key
-    self.number = number
-    size = (elements as? any Collection)?.count
-    self.elements = elements
-    weigh = weight
+    number =
+      key == nil ? loop.idleCounts.traversals.wrappingAdd(1, ordering: .relaxed).newValue : 0
+    self.size = size
+    hasWeights = isWeighted
+    self.beginning = beginning
     self.body = body
-    super.init(loop, priority, maximumWait: maximumWait, onEnd: onEnd)
+    super.init(loop, priority, maximumWait: maximumWait, weight: 1, onEnd: onEnd)
   }
 
   override var key: IdleKey? { ownKey }
   override var keyName: String { ownKey.map { "\($0)" } ?? "traversal \(number)" }
   override var done: Int { index.load(ordering: .relaxed) }
   override var total: Int? { size }
-  override var isWeighted: Bool { weigh != nil }
+  override var isWeighted: Bool { hasWeights }
+  override var nextWeight: Int? { pending }
 
   override func begin() {
-    iterator = elements.take()?.makeIterator()
-    advance()
+    pending = beginning?()
+    beginning = nil
   }
-
-  private func advance() {
-    element = iterator?.next()
-    if let weigh, let element { elementWeight = weigh(element) }
-  }
-
-  override var nextWeight: Int? { element == nil ? nil : elementWeight }
 
   override func step() throws -> IdleAnswer {
-    guard let element = element.take(), let body else { return .stop }
+    guard let body else { return .stop }
     let index = index.load(ordering: .relaxed)
     // Counted, whether it throws or not.
     defer { self.index.store(index + 1, ordering: .relaxed) }
-    let answer = try body(index, element)
-    if answer == .continue { advance() }
+    var next: Int?
+    let answer = try body(index, &next)
+    pending = next
     return answer
   }
 
-  override func free() { (elements, iterator, element, weigh, body) = (nil, nil, nil, nil, nil) }
+  override func free() { (beginning, body, pending) = (nil, nil, nil) }
+}
+
+/// Walks a sequence. Index and element always agree, whatever the handler does to what it walks:
+/// the sequence is iterated once and never indexed.
+@usableFromInline
+struct Walk<Elements: Sequence>: ~Copyable {
+  /// Until it begins: making an iterator may run any code, and that belongs to the loop's thread.
+  @usableFromInline var elements: Elements?
+  @usableFromInline var iterator: Elements.Iterator?
+  @usableFromInline var element: Elements.Element?
+  @usableFromInline let weigh: ((Elements.Element) -> Int)?
+  @usableFromInline let body: (Int, Elements.Element) throws -> IdleAnswer
+
+  @inlinable
+  init(
+    _ elements: Elements, weight: ((Elements.Element) -> Int)?,
+    _ body: @escaping (Int, Elements.Element) throws -> IdleAnswer
+  ) {
+    self.elements = elements
+    weigh = weight
+    self.body = body
+  }
+
+  @inlinable
+  mutating func begin() -> Int? {
+    iterator = elements.take()?.makeIterator()
+    return advance()
+  }
+
+  @inlinable
+  mutating func step(_ index: Int, _ nextWeight: inout Int?) throws -> IdleAnswer {
+    guard let element = element.take() else { return .stop }
+    let answer = try body(index, element)
+    if answer == .continue { nextWeight = advance() }
+    return answer
+  }
+
+  @inlinable
+  mutating func advance() -> Int? {
+    element = iterator?.next()
+    guard let element else { return nil }
+    return weigh?(element) ?? 1
+  }
 }

@@ -110,11 +110,13 @@ extension Loop {
       _ mode: ModeTable.Index, from former: ModeTable.SetID, of loop: Loop
     ) throws(SystemError) {
       loop.state.value.modes[mode].items += 1
+      loop.state.value.modes[mode].descriptorSources += 1
       try loop.attach(self)
     }
 
     override func left(_ mode: ModeTable.Index, from former: ModeTable.SetID, of loop: Loop) {
       loop.state.value.modes[mode].items -= 1
+      loop.state.value.modes[mode].descriptorSources -= 1
       loop.detach(self)
     }
 

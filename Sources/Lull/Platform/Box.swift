@@ -23,19 +23,28 @@ struct Box<Value: ~Copyable>: ~Copyable {
     @inline(__always) unsafeAddress { unsafe UnsafePointer(address) }
     @inline(__always) nonmutating unsafeMutableAddress { unsafe address }
   }
-
-  @unsafe fileprivate var pointer: UnsafePointer<Value> { unsafe UnsafePointer(address) }
-  @unsafe fileprivate var mutablePointer: UnsafeMutablePointer<Value> { unsafe address }
 }
 
 /// A ``Box`` with a reference to it, under the same rule.
+@usableFromInline
+@safe
 final class SharedBox<Value: ~Copyable>: @unchecked Sendable {  // touched by one thread
-  private let box: Box<Value>
+  @usableFromInline let address: UnsafeMutablePointer<Value>
 
-  init(_ value: consuming Value) { box = Box(value) }
+  @inlinable
+  init(_ value: consuming Value) {
+    unsafe address = .allocate(capacity: 1)
+    unsafe address.initialize(to: value)
+  }
 
+  deinit {
+    unsafe address.deinitialize(count: 1)
+    unsafe address.deallocate()
+  }
+
+  @inlinable
   var value: Value {
-    @inline(__always) unsafeAddress { unsafe box.pointer }
-    @inline(__always) unsafeMutableAddress { unsafe box.mutablePointer }
+    @inline(__always) unsafeAddress { unsafe UnsafePointer(address) }
+    @inline(__always) unsafeMutableAddress { unsafe address }
   }
 }

@@ -29,6 +29,8 @@ package struct ModeTable: ~Copyable {
     fileprivate(set) var isCommon = false
     /// Sources, descriptor sources and timers in it: what keeps a run of it going.
     var items = 0
+    /// Those of them that the kernel watches.
+    var descriptorSources = 0
     var observers = ObserverList()
     /// The set of this mode alone; 0 while nobody has needed it.
     fileprivate var alone: SetID = 0

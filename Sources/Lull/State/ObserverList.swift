@@ -21,7 +21,9 @@ struct ObserverList: ~Copyable {
   mutating func remove(_ observer: Loop.Observer) {
     observers.filter { !$0.refers(to: observer) }
     activities = []
-    for place in 0..<observers.count { observers[place].with { activities.formUnion($0.activities) } }
+    for place in 0..<observers.count {
+      observers[place].with { activities.formUnion($0.activities) }
+    }
   }
 
   /// Appends those that look at `activity`, each kept alive until its caller releases it.

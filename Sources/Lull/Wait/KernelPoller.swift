@@ -70,8 +70,6 @@ final class KernelPoller: Poller, @unchecked Sendable {  // loop's thread, but f
 
   // MARK: Descriptors
 
-  var watchesNothing: Bool { box.value.watched.isEmpty && box.value.continuousDeadline == .max }
-
   func prepare(_ descriptor: CInt) throws(SystemError) {
     if isForked || eventfd.load(ordering: .acquiring) < 0 {
       // The loop's thread will open a set too: here is the last chance to say that it cannot.

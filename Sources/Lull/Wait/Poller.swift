@@ -15,9 +15,6 @@ package protocol Poller: AnyObject, Sendable {
   /// Now, on the clock that counts suspend.
   var continuousNow: Int64 { get }
 
-  /// Whether a wait that may not block can be skipped: nothing but `wake()` can end one.
-  var watchesNothing: Bool { get }
-
   /// Finds out whether a descriptor can be watched, before it is handed to the loop's thread.
   /// Any thread.
   func prepare(_ descriptor: CInt) throws(SystemError)

@@ -20,6 +20,8 @@ private func pass(_ subject: Subject, observed: Bool) throws -> [Double] {
   let loop = subject.calls.make()
   let pass = subject.calls.pass!
   let tally = Tally.begin(subject, loop)
+  // Where nothing is watched there would be nothing to ask the kernel for.
+  subject.calls.watch?(loop, try makePairs(1)[0].reads, 0)
   if observed { subject.calls.observe!(loop) }
   let each = try nanosecondsEach { count in
     tally.pointee.left = .max
