@@ -179,7 +179,7 @@ public class IdleWork: @unchecked Sendable {  // atomics; the rest belongs to th
   }
 
   /// Written by who makes the work, and by who ends it before the end is known.
-  private final class Ending: @unchecked Sendable {
+  private final class Ending: @unchecked Sendable {  // one thread at a time has the work
     var onEnd: ((End) -> Void)?
     var error: (any Error)?
   }

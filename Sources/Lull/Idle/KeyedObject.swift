@@ -4,7 +4,9 @@
 ///
 /// It is generic, and not a closure, so that it takes one allocation.
 @usableFromInline
-final class KeyedObject<Key: Hashable & Sendable, Object>: IdleWork, @unchecked Sendable {
+final class KeyedObject<Key: Hashable & Sendable, Object>:
+  IdleWork, @unchecked Sendable  // touched on the loop's thread
+{
   /// As one, so that whether it is there needs no room of its own.
   @usableFromInline
   struct Payload {

@@ -4,7 +4,7 @@ internal import Synchronization
 
 /// The elements of a sequence, one to a piece.
 @usableFromInline
-final class Traversal: IdleWork, @unchecked Sendable {
+final class Traversal: IdleWork, @unchecked Sendable {  // touched on the loop's thread
   /// Gets ready for the first piece; what that weighs, nil if there is none.
   @usableFromInline typealias Beginning = () -> Int?
   /// Runs the piece of an index; what the next one weighs, nil if there is none.
