@@ -213,7 +213,7 @@ extension Loop {
     }
   }
 
-  private func drainMainQueue(in mode: ModeTable.Index) -> Bool {
+  func drainMainQueue(in mode: ModeTable.Index) -> Bool {
     guard state.value.modes[mode].isCommon, !state.value.isDrainingMainQueue else { return false }
     // Read first: left readable, it would end every later wait at once.
     var count: UInt64 = 0

@@ -13,11 +13,12 @@ final class MainIdleQueueTests: XCTestCase {
     onMain { bench in
       let idle = Loop.main.idle
       let end: @MainActor (IdleWork.End) -> Void = { bench.mark("\($0)") }
-      idle.forEach(["a"], priority: .low, onEnd: end) { index, element in
+      idle.forEach(["a"], options: .init(priority: .low), onEnd: end) { index, element in
         bench.mark("\(element)\(index)")
         return .continue
       }
-      let work = idle.forEach(["b", "c", "d"], priority: .high, onEnd: end) { index, element in
+      let work = idle.forEach(["b", "c", "d"], options: .init(priority: .high), onEnd: end) {
+        index, element in
         bench.mark("\(element)\(index)")
         return index == 1 ? .stop : .continue
       }
@@ -38,7 +39,7 @@ final class MainIdleQueueTests: XCTestCase {
       let idle = Loop.main.idle
       for name in ["a", "b"] {
         idle.forEach(
-          1...2, key: "key", priority: name == "a" ? .low : .high,
+          1...2, key: "key", options: .init(priority: name == "a" ? .low : .high),
           onEnd: { bench.mark("\(name) \($0)") }
         ) { index, element in
           bench.mark("\(name)\(element)")
@@ -63,14 +64,16 @@ final class MainIdleQueueTests: XCTestCase {
       let idle = Loop.main.idle
       for number in 1...3 {
         idle.enqueue(
-          "object \(number)", key: "key", priority: .high, weight: number,
+          "object \(number)", key: "key", options: .init(priority: .high), weight: number,
           onEnd: { bench.mark("\(number) \($0)") }
         ) { key, object in
           bench.mark("\(key): \(object)")
           return number == 2 ? .stop : .continue
         }
       }
-      let failing = idle.enqueue(4, key: "failing", priority: .low) { _, _ in throw Trouble() }
+      let failing = idle.enqueue(4, key: "failing", options: .init(priority: .low)) { _, _ in
+        throw Trouble()
+      }
       bench.runAll()
       XCTAssertEqual(
         bench.marks,
@@ -112,13 +115,13 @@ final class MainIdleQueueTests: XCTestCase {
       }
       let patient: Duration = .seconds(100_000)
       let waiting = [
-        idle.forEach(1...1, maximumWait: patient) { _, _ in body("no") },
-        idle.forEach(1...1, key: 1, maximumWait: patient) { _, _ in body("no") },
-        idle.enqueue(1, key: 2, maximumWait: patient) { _, _ in body("no") },
+        idle.forEach(1...1, options: .init(maximumWait: patient)) { _, _ in body("no") },
+        idle.forEach(1...1, key: 1, options: .init(maximumWait: patient)) { _, _ in body("no") },
+        idle.enqueue(1, key: 2, options: .init(maximumWait: patient)) { _, _ in body("no") },
       ]
-      idle.forEach(1...1, maximumWait: .zero) { _, _ in body("yes") }
-      idle.forEach(1...1, key: 3, maximumWait: .zero) { _, _ in body("yes") }
-      idle.enqueue(1, key: 4, maximumWait: .zero) { _, _ in body("yes") }
+      idle.forEach(1...1, options: .init(maximumWait: .zero)) { _, _ in body("yes") }
+      idle.forEach(1...1, key: 3, options: .init(maximumWait: .zero)) { _, _ in body("yes") }
+      idle.enqueue(1, key: 4, options: .init(maximumWait: .zero)) { _, _ in body("yes") }
       let source = Loop.main.makeSource { source in
         if bench.marks.count < 3 { source.signal() } else { Loop.main.stop() }
       }
@@ -175,7 +178,9 @@ extension Bench {
 
   private func waitForLast() {
     let idle = Loop.main.idle
-    idle.enqueue("the last", key: "the last", priority: .low, maximumWait: .seconds(100_000)) {
+    idle.enqueue(
+      "the last", key: "the last", options: .init(priority: .low, maximumWait: .seconds(100_000))
+    ) {
       [self] _, _ in
       if idle.count == 1 { Loop.main.stop() } else { waitForLast() }
       return .continue

@@ -36,8 +36,10 @@ package struct Admission {
     }
   }
 
-  /// How far from the next frame or timer a piece has to end, as expected.
-  static let margin: Int64 = 150_000
+  /// How far from the next frame or timer a piece has to end, as expected, while pieces take no
+  /// longer than that; and at most.
+  static let leastMargin: Int64 = 150_000
+  static let mostMargin: Int64 = 2_000_000
   /// How late a frame may be and still be on time.
   static let onTime: Int64 = 1_000_000
   /// Without a frame clock: the share of a pass, and of one when nothing has happened for `quiet`.
@@ -49,6 +51,9 @@ package struct Admission {
 
   /// Whether no piece has run since the last frame (or timer) was served, on time.
   private var isFresh = true
+  /// How far from the next frame or timer a piece has to end. It follows how far pieces of late went
+  /// beyond what was expected of them.
+  package private(set) var margin = Admission.leastMargin
   /// When the next frame is due, as last seen.
   private var expectedFrame = Int64.max
   /// The longest gap of late, which shrinks slowly: what no gap will ever hold.
@@ -79,7 +84,15 @@ package struct Admission {
     hasHastened = false
   }
 
-  package mutating func pieceRan(hastened: Bool = false) {
+  package mutating func pieceRan(
+    took time: Int64 = 0, expected cost: Int64? = nil, hastened: Bool = false
+  ) {
+    let wanted = min(time - (cost ?? time) + Admission.leastMargin, Admission.mostMargin)
+    if wanted > margin {
+      margin += (wanted - margin) / 8
+    } else {
+      margin -= (margin - Admission.leastMargin) / 256
+    }
     isFresh = false
     ranInShare = true
     if hastened { hasHastened = true }
@@ -111,13 +124,13 @@ package struct Admission {
   /// Whether a piece may run at this moment.
   package func admits(_ piece: Piece, at moment: Moment) -> Bool {
     guard moment.end != .max else { return true }
-    if moment.now.addingClamped(expected(piece, moment)) <= moment.end - Admission.margin {
+    if moment.now.addingClamped(expected(piece, moment)) <= moment.end - margin {
       return true
     }
     if isFresh {
       if moment.now >= piece.overdueAt { return true }
       // It would fit a gap such as there are: it waits for one.
-      if let cost = piece.cost, cost <= longestGap - Admission.margin { return false }
+      if let cost = piece.cost, cost <= longestGap - margin { return false }
       // Unknown, or longer than any gap: where it hurts least, right after a frame, and never
       // twice without a frame on time between.
       return moment.end - moment.now >= longestGap / 2

@@ -14,8 +14,11 @@ struct Backlog: ~Copyable {
   private var turns: UInt64 = 0
   /// No item has waited for as long as it may before this moment.
   private var firstOverdue = Int64.max
+  /// No lane goes up by age before this moment.
+  private var nextAging = Int64.max
 
   private(set) var count = 0
+  private var latestArrival = Int64.min
 
   /// What was queued last, if it waits still.
   var latest: IdleWork? {
@@ -26,7 +29,11 @@ struct Backlog: ~Copyable {
   /// Queues work, in the lane of `former`, the latest, if that is of the same key.
   mutating func append(_ work: IdleWork, behind former: IdleWork?) {
     count += 1
+    // No two come at a time: so it is known who came first.
+    work.waitsSince = max(work.waitsSince, latestArrival + 1)
+    latestArrival = work.waitsSince
     firstOverdue = min(firstOverdue, work.overdueAt)
+    nextAging = min(nextAging, work.waitsSince.addingClamped(work.maximumWait / 2))
     if let former, former.lane.isThere {
       former.lane.with { $0.value.append(work) }
       work.lane = former.lane
@@ -36,6 +43,7 @@ struct Backlog: ~Copyable {
       lane.value.append(work)
       work.lane = Unretained(lane)
     }
+    work.lane.with { if $0.value.priority != $0.value.nextPriority { resort($0) } }
   }
 
   /// The lane of a key, made for `work` if there is none.
@@ -66,50 +74,97 @@ struct Backlog: ~Copyable {
   /// The keys by priority and turn.
   func lane(_ place: Int) -> Lane.Reference { lanes[place] }
 
-  /// The key whose first item has been overdue for longest, if any is. O(keys) when one may be.
-  mutating func overdue(at now: Int64) -> Lane.Reference? {
+  /// The key whose first item has been overdue for longest, if any is; paused ones aside while the
+  /// user drags or scrolls. O(keys) when one may be.
+  mutating func overdue(at now: Int64, isTracking: Bool) -> Lane.Reference? {
     guard now >= firstOverdue else { return nil }
-    let first = lanes.min { $0.value.first!.overdueAt < $1.value.first!.overdueAt }
-    firstOverdue = first?.value.first?.overdueAt ?? .max
-    return now >= firstOverdue ? first : nil
+    let first = lanes.filter { !isTracking || $0.value.first!.tracking != .pause }
+      .min { $0.value.first!.overdueAt < $1.value.first!.overdueAt }
+    // Those that are paused count again when that is over.
+    if !isTracking { firstOverdue = first?.value.first?.overdueAt ?? .max }
+    guard let first, now >= first.value.first!.overdueAt else { return nil }
+    return first
+  }
+
+  /// Lets keys go up whose work has waited for half of its maximum, or three quarters. O(keys) when
+  /// one may.
+  @inline(__always)
+  mutating func age(at now: Int64) { if now >= nextAging { ageLanes(at: now) } }
+
+  private mutating func ageLanes(at now: Int64) {
+    nextAging = .max
+    for lane in lanes {
+      guard let work = lane.value.first else { continue }
+      let half = work.waitsSince.addingClamped(work.maximumWait / 2)
+      let most = work.waitsSince.addingClamped(work.maximumWait - work.maximumWait / 4)
+      lane.value.aged = now >= most ? 2 : now >= half ? 1 : 0
+      if now < most { nextAging = min(nextAging, now < half ? half : most) }
+      guard lane.value.priority != lane.value.nextPriority else { continue }
+      // It goes before those that it comes to.
+      let peer = lanes.first { $0.value.priority == lane.value.nextPriority }
+      let used = min(lane.value.used, peer?.value.used ?? .max)
+      resort(lane) { $0.used = used }
+    }
+  }
+
+  /// Work that waits gets another priority.
+  mutating func set(_ priority: IdleWork.Priority, of work: IdleWork) {
+    guard let lane = work.lane.value else { return work.set(priority) }
+    lane.value.set(priority, of: work)
+    resort(lane)
   }
 
   /// A key has had a turn that took so long.
   mutating func rotate(_ lane: Lane.Reference, after time: Int64) {
     let used = lane.value.used.addingClamped(max(0, time))
-    guard lanes.count > 1 else { return lane.value.used = used }
-    guard let place = place(of: lane) else { return }
-    lanes.remove(at: place)
-    lane.value.used = used
-    insert(lane)
+    lane.value.aged = 0
+    if let work = lane.value.first {
+      nextAging = min(nextAging, work.waitsSince.addingClamped(work.maximumWait / 2))
+    }
+    guard lanes.count > 1 else {
+      lane.value.priority = lane.value.nextPriority
+      return lane.value.used = used
+    }
+    resort(lane) { $0.used = used }
   }
 
   /// Takes an item out; the last one of a key leaves what was learned behind.
   mutating func remove(_ work: IdleWork) {
-    guard let lane = work.lane.value, let place = place(of: lane) else { return }
+    guard let lane = work.lane.value else { return }
     count -= 1
     lane.value.remove(work)
-    guard lane.value.count > 0, let first = lane.value.firstWaiting else {
-      lanes.remove(at: place)
-      if newest === lane { newest = nil }
-      guard let key = lane.value.key else { return }
-      laneOf[key] = nil
-      learned.append((key, lane.value.costs))
-      if learned.count > Backlog.mostLearned { learned.removeFirst() }
+    if lane.value.count > 0, let first = lane.value.firstWaiting {
+      firstOverdue = min(firstOverdue, first.overdueAt)
+      nextAging = min(nextAging, first.waitsSince.addingClamped(first.maximumWait / 2))
+      if lane.value.priority != lane.value.nextPriority { resort(lane) }
       return
     }
-    firstOverdue = min(firstOverdue, first.overdueAt)
-    guard first.priority != lane.value.priority else { return }
-    lanes.remove(at: place)
-    lane.value.priority = first.priority
-    insert(lane)
+    if let place = place(of: lane) { lanes.remove(at: place) }
+    if newest === lane { newest = nil }
+    guard let key = lane.value.key else { return }
+    laneOf[key] = nil
+    learned.append((key, lane.value.costs))
+    if learned.count > Backlog.mostLearned { learned.removeFirst() }
   }
+
+  /// The item that was queued first, of those that have not begun. O(keys), as a rule.
+  var oldest: IdleWork? {
+    lanes.compactMap { $0.value.firstUntouched }.min { $0.waitsSince < $1.waitsSince }
+  }
+
+  /// The item that was queued last, of those that have not begun. O(n).
+  var youngest: IdleWork? {
+    all.filter(\.isUntouched).max { $0.waitsSince < $1.waitsSince }
+  }
+
+  /// The items that wait, of all keys. O(n).
+  var all: [IdleWork] { lanes.flatMap { $0.value.all } }
 
   func items(of key: IdleKey) -> [IdleWork] { laneOf[key]?.value.all ?? [] }
 
   /// Everything, in no order, which leaves it empty.
   mutating func removeAll() -> [IdleWork] {
-    let all = lanes.flatMap { $0.value.all }
+    let all = all
     for work in all { work.lane = Unretained(nil) }
     lanes = []
     newest = nil
@@ -119,6 +174,15 @@ struct Backlog: ~Copyable {
   }
 
   // MARK: Keeping the order
+
+  /// Puts a lane where it belongs after a change of what it goes by.
+  private mutating func resort(_ lane: Lane.Reference, _ change: (inout Lane) -> Void = { _ in }) {
+    let place = place(of: lane)
+    if let place { lanes.remove(at: place) }
+    lane.value.priority = lane.value.nextPriority
+    change(&lane.value)
+    if place != nil { insert(lane) }
+  }
 
   private mutating func insert(_ lane: Lane.Reference) {
     turns += 1

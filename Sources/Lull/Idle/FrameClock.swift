@@ -56,6 +56,8 @@ public final class FrameClock: Sendable {
     return Loop.Instant(nanoseconds: last.addingClamped(((now - last) / period + 1) * period))
   }
 
+  var periodNanoseconds: Int64 { period }
+
   /// Whether serving `timer` is serving a frame.
   func follows(_ timer: Loop.Timer) -> Bool { self.timer === timer }
 

@@ -8,36 +8,68 @@ extension IdleQueue {
   var hasWork: Bool { loop.hasIdleWork }
 
   /// Runs one piece if one may run now.
-  func runPiece(at now: Int64, nextTimer: Int64) -> Outcome {
+  func runPiece(at now: Int64, nextTimer: Int64, isTracking: Bool) -> Outcome {
     let moment = Admission.Moment(now: now, nextFrame: nextFrame(at: now), nextTimer: nextTimer)
     loop.idleState.value.hasNews = false
     loop.idleState.value.admission.look(at: moment)
-    if loop.idleState.value.admission.isSpent(at: moment) { return .wait(until: now) }
-    if !loop.idleState.value.admission.hasHastened,
-      let lane = loop.idleState.value.backlog.overdue(at: now)
-    {
-      guard let work = lane.value.first, let piece = nextPiece(of: work, in: lane) else {
-        return .ended
-      }
-      if loop.idleState.value.admission.admits(piece, at: moment) {
-        return .ran(until: run(work, in: lane, at: now, hastened: true))
-      }
+    if loop.idleState.value.admission.isSpent(at: moment) {
+      loop.idleState.value.tally.waited(.budget)
+      return .wait(until: now)
     }
+    loop.idleState.value.backlog.age(at: now)
     var next = moment.nextFrame ?? .max
+    if !loop.idleState.value.admission.hasHastened,
+      let lane = loop.idleState.value.backlog.overdue(at: now, isTracking: isTracking),
+      let outcome = tryFirst(of: lane, at: moment, isTracking, hastened: true, &next)
+    {
+      return outcome
+    }
     var place = 0
     while place < loop.idleState.value.backlog.laneCount {
       let lane = loop.idleState.value.backlog.lane(place)
-      guard let work = lane.value.first, let piece = nextPiece(of: work, in: lane) else {
-        return .ended
+      if let outcome = tryFirst(of: lane, at: moment, isTracking, hastened: false, &next) {
+        return outcome
       }
-      if loop.idleState.value.admission.admits(piece, at: moment) {
-        return .ran(until: run(work, in: lane, at: now))
-      }
-      next = min(
-        next, loop.idleState.value.admission.nextQuestion(about: piece, after: now))
       place += 1
     }
     return .wait(until: next)
+  }
+
+  /// Runs a piece of a key's first item if it may run now; nil if not.
+  @inline(__always)
+  private func tryFirst(
+    of lane: Lane.Reference, at moment: Admission.Moment, _ isTracking: Bool, hastened: Bool,
+    _ next: inout Int64
+  ) -> Outcome? {
+    guard let work = lane.value.first else { return nil }
+    if work.pausedUntil > moment.now {
+      loop.idleState.value.tally.waited(.nothingToDo)
+      next = min(next, work.pausedUntil)
+      return nil
+    }
+    if isTracking, work.tracking != .run, !hastened, waitsForTracking(work, at: moment.now, &next) {
+      return nil
+    }
+    guard let piece = nextPiece(of: work, in: lane) else { return .ended }
+    if loop.idleState.value.admission.admits(piece, at: moment) {
+      return .ran(
+        until: run(
+          work, in: lane, at: moment.now, piece, nextFrame: moment.nextFrame, isTracking,
+          hastened: hastened))
+    }
+    let isFrame = moment.nextFrame ?? .max <= moment.end
+    loop.idleState.value.tally.waited(isFrame ? .frame : .timer)
+    next = min(
+      next, loop.idleState.value.admission.nextQuestion(about: piece, after: moment.now))
+    return nil
+  }
+
+  private func waitsForTracking(_ work: IdleWork, at now: Int64, _ next: inout Int64) -> Bool {
+    let until = loop.idleState.value.throttledUntil
+    guard work.tracking == .pause || now < until else { return false }
+    loop.idleState.value.tally.waited(.tracking)
+    if work.tracking == .throttle { next = min(next, until) }
+    return true
   }
 
   enum Outcome {
@@ -50,11 +82,12 @@ extension IdleQueue {
   }
 
   /// Runs one piece that has waited for as long as it may, though the loop is busy.
-  func runOverdue(at now: Int64) {
-    guard let lane = loop.idleState.value.backlog.overdue(at: now), let work = lane.value.first,
-      nextPiece(of: work, in: lane) != nil
+  func runOverdue(at now: Int64, isTracking: Bool) {
+    guard let lane = loop.idleState.value.backlog.overdue(at: now, isTracking: isTracking),
+      let work = lane.value.first, let piece = nextPiece(of: work, in: lane)
     else { return }
-    run(work, in: lane, at: now, hastened: true)
+    run(
+      work, in: lane, at: now, piece, nextFrame: nextFrame(at: now), isTracking, hastened: true)
   }
 
   // MARK: What the loop did
@@ -100,9 +133,8 @@ extension IdleQueue {
   private func nextPiece(of work: IdleWork, in lane: Lane.Reference) -> Admission.Piece? {
     if work.stage == .new {
       // To begin is to run the caller's code: that waits for the piece, unless its weight decides.
-      guard work.isWeighted, !lane.value.costs.isEmpty else {
-        return Admission.Piece(
-          cost: lane.value.costs.expected(weight: 1), overdueAt: work.overdueAt)
+      guard work.isWeighted, !lane.value.costs.isEmpty || work.declaredCost != nil else {
+        return Admission.Piece(cost: cost(of: work, 1, in: lane), overdueAt: work.overdueAt)
       }
       begin(work)
       if endIfCancelled(work, afterPiece: false) { return nil }
@@ -111,8 +143,16 @@ extension IdleQueue {
       take(work, .finished)
       return nil
     }
-    return Admission.Piece(
-      cost: lane.value.costs.expected(weight: weight), overdueAt: work.overdueAt)
+    return Admission.Piece(cost: cost(of: work, weight, in: lane), overdueAt: work.overdueAt)
+  }
+
+  /// What was learned, or what the caller says where that is more.
+  @inline(__always)
+  private func cost(of work: IdleWork, _ weight: Int, in lane: Lane.Reference) -> Int64? {
+    let learned = lane.value.costs.expected(weight: weight)
+    guard let unit = work.declaredCost else { return learned }
+    let (declared, overflow) = unit.multipliedReportingOverflow(by: Int64(max(1, weight)))
+    return max(overflow ? .max : declared, learned ?? 0)
   }
 
   private func begin(_ work: IdleWork) {
@@ -133,7 +173,8 @@ extension IdleQueue {
   /// Runs a piece of a key's first item; when it ended.
   @discardableResult
   private func run(
-    _ work: IdleWork, in lane: Lane.Reference, at began: Int64, hastened: Bool = false
+    _ work: IdleWork, in lane: Lane.Reference, at began: Int64, _ piece: Admission.Piece,
+    nextFrame: Int64?, _ isTracking: Bool, hastened: Bool
   ) -> Int64 {
     lane.value.pieceBegins()
     loop.record(.pieceBegins(key: work.keyName))
@@ -146,30 +187,66 @@ extension IdleQueue {
       }
     }
     let ended = loop.poller.now
-    if let weight { lane.value.costs.learn(ended - began, weight: weight) }
+    let time = max(0, ended - began)
+    if let weight {
+      lane.value.costs.learn(time, weight: weight)
+      work.took(time)
+      loop.idleState.value.tally.ran(work, for: time, after: began - work.waitsSince)
+      if let cost = piece.cost, time > cost { loop.idleState.value.tally.overruns += 1 }
+    }
+    if let nextFrame, ended > nextFrame.addingClamped(Admission.onTime) {
+      noteDelay(of: nextFrame, until: ended, by: work)
+    }
+    if isTracking, work.tracking == .throttle {
+      loop.idleState.value.throttledUntil = ended.addingClamped(9 * min(time, .max / 16))
+    }
     loop.record(.pieceEnds(key: work.keyName))
-    loop.idleState.value.admission.pieceRan(hastened: hastened)
-    work.waitsSince = ended
-    loop.idleState.value.backlog.rotate(lane, after: ended - began)
+    loop.idleState.value.admission.pieceRan(
+      took: time, expected: piece.cost, hastened: hastened)
+    work.waitsSince = max(ended, min(work.pausedUntil, .max / 2))
+    loop.idleState.value.backlog.rotate(lane, after: time)
     settle(work, result, lane)
     lane.value.pieceEnded()
     return ended
+  }
+
+  /// Frames from `first` on came due while a piece ran.
+  private func noteDelay(of first: Int64, until ended: Int64, by work: IdleWork) {
+    let period = loop.idleState.value.frameClock?.periodNanoseconds ?? 0
+    let more = period > 0 ? (ended - Admission.onTime - first) / period : 0
+    loop.idleState.value.tally.delayed(1 + Int(more), by: work)
   }
 
   private func settle(
     _ work: IdleWork, _ result: Result<IdleAnswer, any Error>?, _ lane: Lane.Reference
   ) {
     switch result {
-    case .failure(let error)?: take(work, .failed(error), afterPiece: true)
+    case .failure(let error)?:
+      loop.idleState.value.tally.failures += 1
+      let rest: [IdleWork]
+      switch work.errorReach {
+      case .item: rest = []
+      case .key: rest = lane.value.all
+      case .queue: rest = loop.idleState.value.backlog.all
+      }
+      take(work, .failed(error), afterPiece: true)
+      drop(rest, except: work)
     case .success(.stop)?:
       // What came while the piece ran was not meant.
       let rest = work.stopsItsKey ? lane.value.knownToPiece : []
       take(work, .stopped, afterPiece: true)
-      for other in rest where other !== work { take(other, .dropped) }
+      drop(rest, except: work)
     case .success(.continue)?, nil:
       if !endIfCancelled(work, afterPiece: result != nil), work.nextWeight == nil {
         take(work, .finished, afterPiece: result != nil)
       }
+    }
+  }
+
+  private func drop(_ rest: [IdleWork], except work: IdleWork) {
+    for other in rest where other !== work {
+      loop.idleState.value.tally.drops += 1
+      take(other, .dropped)
     }
   }
 
@@ -191,7 +268,9 @@ extension Loop {
   /// wake for the next one; `Int64.max` for never.
   @inline(__always)
   func giveIdleShare(_ pass: Pass, into ready: inout [ReadyEvent]) -> Int64 {
-    hasIdleWork ? giveShare(pass, into: &ready) : .max
+    if hasIdleWork { return giveShare(pass, into: &ready) }
+    if idleState.value.backlog.count > 0 { idleState.value.tally.waited(.nested) }
+    return .max
   }
 
   /// Whether there is idle work that a run could do.
@@ -202,7 +281,11 @@ extension Loop {
 
   private func giveShare(_ pass: Pass, into ready: inout [ReadyEvent]) -> Int64 {
     let run = pass.run
-    guard state.value.modes[run.mode].isCommon else { return .max }
+    guard state.value.modes[run.mode].isCommon else {
+      idleState.value.tally.waited(.mode)
+      return .max
+    }
+    let isTracking = state.value.modes[run.mode].mode == .eventTracking
     var now = poller.now
     idle.shareBegins(at: now)
     var ranAny = false
@@ -214,10 +297,11 @@ extension Loop {
       // Where there is nothing to run into, the end of the last piece will do.
       if nextTimer != .max || idleState.value.frameClock != nil { now = poller.now }
       if isBusy || !ready.isEmpty || nextTimer <= now {
-        if !ranAny { idle.runOverdue(at: now) }
+        idleState.value.tally.waited(.input)
+        if !ranAny { idle.runOverdue(at: now, isTracking: isTracking) }
         break
       }
-      switch idle.runPiece(at: now, nextTimer: nextTimer) {
+      switch idle.runPiece(at: now, nextTimer: nextTimer, isTracking: isTracking) {
       case .ran(let end): (ranAny, now) = (true, end)
       case .ended: break
       case .wait(let until): return until
@@ -229,6 +313,7 @@ extension Loop {
   /// A pass that handled a source gives no share, but work may not wait for ever.
   func giveOverdueIdleShare(_ run: Activation) {
     guard hasIdleWork, !run.isPoll, state.value.modes[run.mode].isCommon else { return }
-    idle.runOverdue(at: poller.now)
+    let isTracking = state.value.modes[run.mode].mode == .eventTracking
+    idle.runOverdue(at: poller.now, isTracking: isTracking)
   }
 }

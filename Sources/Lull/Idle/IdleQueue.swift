@@ -39,15 +39,49 @@ public struct IdleQueue: Sendable {
     }
   }
 
-  /// How many items may wait at a time; one more is dropped, and its end says so. `Int.max` at
-  /// first.
+  /// How many items may wait at a time; `Int.max` at first. Any thread.
+  ///
+  /// Items that other threads have queued and the loop has not seen yet may be more for a moment,
+  /// where ``overflow`` is not ``Overflow/reject``.
   public var limit: Int {
     get { loop.idleCounts.limit.load(ordering: .relaxed) }
     nonmutating set { loop.idleCounts.limit.store(newValue, ordering: .relaxed) }
   }
 
-  /// How many items wait or run.
+  /// What becomes of an item that is one too many. An item that is dropped for another ends as
+  /// ``IdleWork/End/dropped``, as one that is refused. Any thread.
+  public var overflow: Overflow {
+    get { Overflow(rawValue: loop.idleCounts.overflow.load(ordering: .relaxed))! }
+    nonmutating set { loop.idleCounts.overflow.store(newValue.rawValue, ordering: .relaxed) }
+  }
+
+  /// What becomes of an item that is one too many.
+  public enum Overflow: UInt8, Sendable, CaseIterable {
+    /// It is dropped itself, on its caller's thread.
+    case reject
+    /// The item that was queued first, of those that have not begun, is dropped for it.
+    case dropOldest
+    /// The item that was queued last before it, of those that have not begun, is dropped for it.
+    case dropNewest
+    /// The item of its key that waits and has not begun is dropped for it; without one, it is
+    /// dropped itself.
+    case coalesce
+  }
+
+  /// How many items wait or run. Any thread.
   public var count: Int { loop.idleCounts.waiting.load(ordering: .relaxed) }
+
+  /// What has been done so far, and why work waited. On the loop's thread.
+  public var report: IdleReport {
+    loop.preconditionOnLoop()
+    return loop.idleState.value.tally.report
+  }
+
+  /// Begins the report anew. On the loop's thread.
+  public func resetReport() {
+    loop.preconditionOnLoop()
+    loop.idleState.value.tally = IdleTally()
+  }
 
   // MARK: Queueing
 
@@ -56,9 +90,7 @@ public struct IdleQueue: Sendable {
   ///
   /// - Parameters:
   ///   - elements: Iterated on the loop's thread, once. Elements are not copied ahead.
-  ///   - priority: Which work goes first while it fits.
-  ///   - maximumWait: After so long without a piece, one runs though events keep coming or it does
-  ///     not fit; one such piece a pass.
+  ///   - options: How it is to be treated.
   ///   - weight: What an element weighs, in any unit such as bytes: costs are then learned per
   ///     unit.
   ///   - onEnd: Called once with the end, on the loop's thread (on the caller's if the queue is
@@ -67,34 +99,31 @@ public struct IdleQueue: Sendable {
   @discardableResult
   @inlinable
   public func forEach<Elements: Sequence>(
-    _ elements: sending Elements, priority: IdleWork.Priority = .medium,
-    maximumWait: Duration = .seconds(1), weight: (@Sendable (Elements.Element) -> Int)? = nil,
-    onEnd: (@Sendable (IdleWork.End) -> Void)? = nil,
-    _ body: sending @escaping (Int, Elements.Element) throws -> IdleAnswer
-  ) -> IdleWork {
-    walk(elements, key: nil, priority, maximumWait, weight, onEnd, body)
-  }
-
-  /// Walks a sequence in idle time as work of `key`: costs are learned by key, and work of one key
-  /// runs in the order it was queued. Otherwise as
-  /// ``forEach(_:priority:maximumWait:weight:onEnd:_:)``.
-  @discardableResult
-  @inlinable
-  public func forEach<Elements: Sequence>(
-    _ elements: sending Elements, key: some Hashable & Sendable,
-    priority: IdleWork.Priority = .medium, maximumWait: Duration = .seconds(1),
+    _ elements: sending Elements, options: IdleWork.Options = .init(),
     weight: (@Sendable (Elements.Element) -> Int)? = nil,
     onEnd: (@Sendable (IdleWork.End) -> Void)? = nil,
     _ body: sending @escaping (Int, Elements.Element) throws -> IdleAnswer
   ) -> IdleWork {
-    walk(elements, key: IdleKey(key), priority, maximumWait, weight, onEnd, body)
+    walk(elements, key: nil, options, weight, onEnd, body)
+  }
+
+  /// Walks a sequence in idle time as work of `key`: costs are learned by key, and work of one key
+  /// runs in the order it was queued. Otherwise as ``forEach(_:options:weight:onEnd:_:)``.
+  @discardableResult
+  @inlinable
+  public func forEach<Elements: Sequence>(
+    _ elements: sending Elements, key: some Hashable & Sendable,
+    options: IdleWork.Options = .init(), weight: (@Sendable (Elements.Element) -> Int)? = nil,
+    onEnd: (@Sendable (IdleWork.End) -> Void)? = nil,
+    _ body: sending @escaping (Int, Elements.Element) throws -> IdleAnswer
+  ) -> IdleWork {
+    walk(elements, key: IdleKey(key), options, weight, onEnd, body)
   }
 
   @inlinable
   func walk<Elements: Sequence>(
-    _ elements: sending Elements, key: IdleKey?, _ priority: IdleWork.Priority,
-    _ maximumWait: Duration, _ weight: ((Elements.Element) -> Int)?,
-    _ onEnd: ((IdleWork.End) -> Void)?,
+    _ elements: sending Elements, key: IdleKey?, _ options: IdleWork.Options,
+    _ weight: ((Elements.Element) -> Int)?, _ onEnd: ((IdleWork.End) -> Void)?,
     _ body: sending @escaping (Int, Elements.Element) throws -> IdleAnswer
   ) -> IdleWork {
     let size = (elements as? any Collection)?.count
@@ -102,9 +131,8 @@ public struct IdleQueue: Sendable {
     let walk = SharedBox(Walk(elements, weight: weight, body))
     return queue(
       Traversal(
-        loop, key: key, priority, maximumWait: maximumWait, size: size,
-        isWeighted: weight != nil, onEnd: onEnd, { walk.value.begin() },
-        { index, next in try walk.value.step(index, &next) }))
+        loop, key: key, options, size: size, isWeighted: weight != nil, onEnd: onEnd,
+        { walk.value.begin() }, { index, next in try walk.value.step(index, &next) }))
   }
 
   /// Hands an object to its key in idle time: one piece. ``IdleAnswer/stop`` drops the objects that
@@ -113,28 +141,43 @@ public struct IdleQueue: Sendable {
   /// - Parameters:
   ///   - object: Handed to `body` on the loop's thread.
   ///   - key: What costs are learned by; work of one key runs in the order it was queued.
-  ///   - priority: Which work goes first while it fits.
-  ///   - maximumWait: After so long, the piece runs though events keep coming or it does not fit.
+  ///   - options: How it is to be treated.
   ///   - weight: What the object weighs, so that costs are learned per unit.
   ///   - onEnd: Called once with the end, as for a traversal.
   ///   - body: Called with the key and the object.
   @discardableResult
   @inlinable
   public func enqueue<Key: Hashable & Sendable, Object>(
-    _ object: sending Object, key: Key, priority: IdleWork.Priority = .medium,
-    maximumWait: Duration = .seconds(1), weight: Int = 1,
+    _ object: sending Object, key: Key, options: IdleWork.Options = .init(), weight: Int = 1,
     onEnd: (@Sendable (IdleWork.End) -> Void)? = nil,
     _ body: sending @escaping (Key, Object) throws -> IdleAnswer
   ) -> IdleWork {
     // Work of one key comes in a row, as a rule: then no table has to be asked.
     let former = latest as? KeyedObject<Key, Object>
     return queue(
-      KeyedObject(
-        object, loop, key, priority, maximumWait: maximumWait, weight: weight, onEnd: onEnd, body),
+      KeyedObject(object, loop, key, options, weight: weight, onEnd: onEnd, body),
       behind: former?.ownKey == key ? former : nil)
   }
 
-  /// Cancels all work of `key` that is queued so far.
+  /// Runs `body` in idle time, a piece at a time, until it answers that all is done. What it has
+  /// got to do may come and go: while it says that there is nothing, no time is spent on it.
+  ///
+  /// - Parameters:
+  ///   - key: What costs are learned by; work of one key runs in the order it was queued.
+  ///   - options: How it is to be treated.
+  ///   - weight: What a piece weighs, so that costs are learned per unit.
+  ///   - onEnd: Called once with the end, as for a traversal.
+  ///   - body: Runs a piece.
+  @discardableResult
+  public func perform(
+    key: some Hashable & Sendable, options: IdleWork.Options = .init(), weight: Int = 1,
+    onEnd: (@Sendable (IdleWork.End) -> Void)? = nil,
+    _ body: sending @escaping () throws -> IdleStep
+  ) -> IdleWork {
+    queue(Resumable(loop, IdleKey(key), options, weight: weight, onEnd: onEnd, body))
+  }
+
+  /// Cancels all work of `key` that is queued so far. Any thread.
   public func cancel(key: some Hashable & Sendable) { submit(.cancelKey(IdleKey(key))) }
 
   /// What was queued last, if it waits still; nil on other threads.
@@ -144,13 +187,16 @@ public struct IdleQueue: Sendable {
   /// Queues work; `former` is known to be of the same key.
   @usableFromInline
   func queue(_ work: IdleWork, behind former: IdleWork? = nil) -> IdleWork {
-    if loop.idleCounts.waiting.wrappingAdd(1, ordering: .relaxed).newValue > limit
-      || !loop.submit(work, behind: former)
-    {
-      loop.idleCounts.waiting.wrappingSubtract(1, ordering: .relaxed)
-      work.finish(.dropped, afterPiece: false)
-    }
+    if takesIn(work), !loop.submit(work, behind: former) { end(work, .dropped) }
     return work
+  }
+
+  /// Counts work in; false if it was refused.
+  func takesIn(_ work: IdleWork) -> Bool {
+    let waiting = loop.idleCounts.waiting.wrappingAdd(1, ordering: .relaxed).newValue
+    guard waiting > limit, overflow == .reject else { return true }
+    end(work, .dropped)
+    return false
   }
 
   // MARK: On the loop's thread
@@ -159,13 +205,37 @@ public struct IdleQueue: Sendable {
   func submit(_ request: IdleRequest) -> Bool { loop.submit(.idle(request)) }
 
   func admit(_ work: IdleWork, behind former: IdleWork?) {
+    if work.hasEnded { return }
     if work.isCancelled { return end(work, .cancelled) }
+    if count > limit, !makeRoom(for: work) { return }
     if loop.idleState.value.backlog.count == 0 {
       // What brought the work may well be followed by more.
       loop.idleState.value.admission.event(at: loop.poller.now)
     }
     loop.idleState.value.backlog.append(work, behind: former)
     loop.idleState.value.hasNews = true
+  }
+
+  /// Drops an item for another that is one too many; false if it was that one.
+  private func makeRoom(for work: IdleWork) -> Bool {
+    let dropped: IdleWork?
+    switch overflow {
+    case .reject: return true  // It was let in, by a limit that was higher then.
+    case .dropOldest: dropped = loop.idleState.value.backlog.oldest
+    case .dropNewest: dropped = loop.idleState.value.backlog.youngest
+    case .coalesce:
+      dropped = work.key.flatMap { key in
+        loop.idleState.value.backlog.items(of: key).last { $0.isUntouched }
+      }
+    }
+    loop.idleState.value.tally.drops += 1
+    guard let dropped else {
+      end(work, .dropped)
+      return false
+    }
+    loop.idleState.value.backlog.remove(dropped)
+    end(dropped, .dropped)
+    return true
   }
 
   func handle(_ request: IdleRequest) {
@@ -178,6 +248,11 @@ public struct IdleQueue: Sendable {
       end(work, .cancelled)
     case .cancelKey(let key):
       for work in loop.idleState.value.backlog.items(of: key) { work.cancel() }
+    case .fail(let work, let error):
+      if !work.hasEnded { loop.idleState.value.tally.failures += 1 }
+      end(work, work.isCancelled ? .cancelled : .failed(error))
+    case .prioritize(let work, let priority):
+      if !work.hasEnded { loop.idleState.value.backlog.set(priority, of: work) }
     }
   }
 
@@ -205,12 +280,19 @@ struct IdleState: ~Copyable {
   var running = Unretained<IdleWork>(nil)
   /// Work has come that no share has looked at yet.
   var hasNews = false
+  /// While the user drags or scrolls, throttled work waits until then.
+  var throttledUntil = Int64.min
+  var tally = IdleTally()
+  /// While a function goes on in a lull, jobs of this loop's actors are kept to run in its piece.
+  var collects = false
+  var jobs: [UnownedJob] = []
 }
 
 /// What any thread may know of it.
 final class IdleCounts: Sendable {
   let waiting = Atomic<Int>(0)
   let limit = Atomic<Int>(.max)
+  let overflow = Atomic<UInt8>(IdleQueue.Overflow.reject.rawValue)
   let traversals = Atomic<Int>(0)
 }
 
@@ -219,4 +301,6 @@ enum IdleRequest: Sendable {
   case add(IdleWork)
   case cancel(IdleWork)
   case cancelKey(IdleKey)
+  case fail(IdleWork, any Error)
+  case prioritize(IdleWork, IdleWork.Priority)
 }

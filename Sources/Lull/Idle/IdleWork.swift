@@ -10,7 +10,7 @@ public enum IdleAnswer: Sendable, Hashable {
   case stop
 }
 
-/// A traversal or an object in a loop's idle queue: what was queued, and how it goes.
+/// A traversal, an object or other work in a loop's idle queue: what was queued, and how it goes.
 ///
 /// Letting go of it changes nothing; the work goes on.
 ///
@@ -26,36 +26,13 @@ public class IdleWork: @unchecked Sendable {  // atomics; the rest belongs to th
     case cancelled
     /// A piece threw.
     case failed(any Error)
-    /// It never ran: the queue was full, its key was stopped, or its loop ended.
+    /// It did not run to its end: the queue was full, its key was stopped, or its loop ended.
     case dropped
-  }
-
-  /// Which work goes first while it fits; the rest gets its turn by its maximum wait.
-  public enum Priority: Int, Sendable, Comparable, CaseIterable {
-    /// After everything else.
-    case low
-    /// The usual one.
-    case medium
-    /// Before everything else.
-    case high
-
-    /// Lower priorities come first.
-    public static func < (left: Priority, right: Priority) -> Bool {
-      left.rawValue < right.rawValue
-    }
-  }
-
-  /// How far it has come.
-  public struct Progress: Sendable, Hashable {
-    /// Pieces that ran.
-    public let done: Int
-    /// Pieces in all, where that is known without running it.
-    public let total: Int?
   }
 
   // In this order an object of a key takes 104 bytes: one more, and it takes sixteen more.
 
-  private let loop: Loop
+  final let loop: Loop
   /// Where it waits; the queue keeps the lane. On the loop's thread, as all that is not atomic.
   final var lane = Unretained<Lane.Reference>(nil)
   /// What waits behind it, which the lane keeps.
@@ -64,58 +41,84 @@ public class IdleWork: @unchecked Sendable {  // atomics; the rest belongs to th
   final var waitsSince: Int64
   final let maximumWait: Int64
   /// What few items need.
-  private let ending = LateReference<Ending>()
+  private let details = LateReference<Details>()
   /// What its pieces weigh, if all weigh the same.
   final let weight: Int32
-  /// Its place when several items are queued; the highest goes first.
-  public final let priority: Priority
+  /// Its priority, changed on the loop's thread only.
+  private let urgency: Atomic<UInt8>
   final var stage = Stage.new
-  private let cancelled = Atomic<Bool>(false)
   private let outcome = Atomic<Outcome>(.none)
+  /// Two bits of each.
+  private let policies: UInt8
 
   /// Spent, it holds nothing any more.
   enum Stage: UInt8 { case new, begun, spent }
 
   /// Its end, and whether a piece ran, in a byte.
   enum Outcome: UInt8, AtomicRepresentable {
-    case none, finished, stopped, cancelled, cancelledAfterPiece, failed, dropped
+    case none, cancelAsked, finished, stopped, cancelled, cancelledAfterPiece, failed, dropped
   }
 
   @usableFromInline
-  init(
-    _ loop: Loop, _ priority: Priority, maximumWait: Duration, weight: Int,
-    onEnd: ((End) -> Void)?
-  ) {
+  init(_ loop: Loop, _ options: Options, weight: Int, onEnd: ((End) -> Void)?) {
     self.loop = loop
-    self.priority = priority
-    self.maximumWait = maximumWait.wholeNanoseconds
+    maximumWait = options.maximumWait.wholeNanoseconds
+    urgency = Atomic(options.priority.rawValue)
+    policies = options.tracking.rawValue | options.errorReach.rawValue << 2
     self.weight = Int32(clamping: weight)
     waitsSince = loop.coarseNow
-    if let onEnd { ending.made(by: Ending.init).onEnd = onEnd }
+    if onEnd != nil || options.cost != nil {
+      let details = details.made(by: Details.init)
+      details.onEnd = onEnd
+      details.cost = options.cost?.wholeNanoseconds
+    }
   }
 
   // MARK: For everybody
 
   /// How it ended; nil while it has not.
   public final var end: End? {
-    switch outcome.load(ordering: .acquiring) {
-    case .none: nil
+    switch outcome.load(ordering: .sequentiallyConsistent) {
+    case .none, .cancelAsked: nil
     case .finished: .finished
     case .stopped: .stopped
     case .cancelled, .cancelledAfterPiece: .cancelled
-    case .failed: .failed(ending.value!.error!)
+    case .failed: .failed(details.value!.error!)
     case .dropped: .dropped
     }
   }
 
+  /// Its end, waited for. Where the waiting task has a higher priority, the work gets that too;
+  /// cancelling the task cancels the work.
+  public final var value: End {
+    get async {
+      let priority = Priority(Task.currentPriority)
+      if priority > self.priority { self.priority = priority }
+      return await withTaskCancellationHandler {
+        await withCheckedContinuation { wait($0) }
+      } onCancel: {
+        cancel()
+      }
+    }
+  }
+
+  /// Which work goes first while it fits; may be changed while it waits.
+  public final var priority: Priority {
+    get { Priority(rawValue: urgency.load(ordering: .relaxed))! }
+    set { loop.idle.submit(.prioritize(self, newValue)) }
+  }
+
   /// How far it has come.
-  public final var progress: Progress { Progress(done: done, total: total) }
+  public final var progress: Progress { Progress(done: done, total: total, spent: spent) }
 
   /// Ends it before its next piece; one that runs goes on to its end. What it holds is freed on the
   /// loop's thread: at once when called there. Once it has ended this changes nothing.
   public final func cancel() {
-    guard !cancelled.exchange(true, ordering: .acquiringAndReleasing), !hasEnded else { return }
-    loop.idle.submit(.cancel(self))
+    if outcome.compareExchange(
+      expected: .none, desired: .cancelAsked, ordering: .acquiringAndReleasing
+    ).exchanged {
+      loop.idle.submit(.cancel(self))
+    }
   }
 
   // MARK: What it does
@@ -125,15 +128,21 @@ public class IdleWork: @unchecked Sendable {  // atomics; the rest belongs to th
   /// Its key for people.
   var keyName: String { "\(key!)" }
   /// Pieces that ran. Any thread.
-  var done: Int { 0 }
+  var done: Int { endedAfterPiece ? 1 : 0 }
   /// Pieces in all. Any thread.
   var total: Int? { nil }
+  /// Nanoseconds that its pieces took, where that is counted. Any thread.
+  var spent: Int64 { 0 }
+  /// A piece took so long.
+  func took(_ time: Int64) {}
   /// Gets ready for the first piece, and is part of what that costs.
   func begin() {}
   /// Whether pieces weigh anything but one.
   var isWeighted: Bool { true }
   /// What the next piece weighs; nil when there is none.
   var nextWeight: Int? { nil }
+  /// Before when there is nothing to do; what is past says that there is.
+  var pausedUntil: Int64 { .min }
   /// Runs the next piece; whether its key goes on.
   func step() throws -> IdleAnswer { .stop }
   /// Whether an answer of stop is meant for all that waits under the same key.
@@ -141,21 +150,40 @@ public class IdleWork: @unchecked Sendable {  // atomics; the rest belongs to th
   /// Frees what it holds.
   func free() {}
 
-  // MARK: Its end
+  // MARK: How it is treated
 
   /// When it has waited for as long as it may.
   final var overdueAt: Int64 { waitsSince.addingClamped(maximumWait) }
 
-  final var isCancelled: Bool { cancelled.load(ordering: .acquiring) }
-
   final var isQueued: Bool { lane.isThere }
 
-  final var hasEnded: Bool { outcome.load(ordering: .acquiring) != .none }
+  /// Whether no piece of it has begun.
+  final var isUntouched: Bool { stage == .new && !loop.idleState.value.running.refers(to: self) }
+
+  final var tracking: Tracking { Tracking(rawValue: policies & 3)! }
+
+  final var errorReach: ErrorReach { ErrorReach(rawValue: policies >> 2)! }
+
+  /// What its pieces take at most, per unit of weight, as its maker says.
+  final var declaredCost: Int64? { details.value?.cost }
+
+  /// On the loop's thread; the lane is told by the caller.
+  final func set(_ priority: Priority) { urgency.store(priority.rawValue, ordering: .relaxed) }
+
+  // MARK: Its end
+
+  final var isCancelled: Bool {
+    outcome.load(ordering: .acquiring) == .cancelAsked
+  }
+
+  final var hasEnded: Bool {
+    outcome.load(ordering: .acquiring).rawValue > Outcome.cancelAsked.rawValue
+  }
 
   /// Whether it has ended after a piece of it ran.
-  final var endedAfterPiece: Bool {
+  private final var endedAfterPiece: Bool {
     switch outcome.load(ordering: .acquiring) {
-    case .none, .cancelled, .dropped: false
+    case .none, .cancelAsked, .cancelled, .dropped: false
     case .finished, .stopped, .failed, .cancelledAfterPiece: true
     }
   }
@@ -163,25 +191,55 @@ public class IdleWork: @unchecked Sendable {  // atomics; the rest belongs to th
   /// Ends it, unless it has ended; frees what it held, and tells whoever asked. On the loop's
   /// thread, or before it was ever queued.
   final func finish(_ end: End, afterPiece: Bool) {
+    guard !hasEnded else { return }
     let outcome: Outcome
     switch end {
     case .finished: outcome = .finished
     case .stopped: outcome = .stopped
     case .cancelled: outcome = afterPiece ? .cancelledAfterPiece : .cancelled
     case .failed(let error):
-      ending.made(by: Ending.init).error = error
+      details.made(by: Details.init).error = error
       outcome = .failed
     case .dropped: outcome = .dropped
     }
-    guard self.outcome.exchange(outcome, ordering: .sequentiallyConsistent) == .none else { return }
+    self.outcome.store(outcome, ordering: .sequentiallyConsistent)
     if stage != .spent { free() }
-    if let onEnd = ending.value?.onEnd.take() { onEnd(end) }
+    guard let details = details.value else { return }
+    if let onEnd = details.onEnd.take() { onEnd(end) }
+    details.tell(end)
   }
 
-  /// Written by who makes the work, and by who ends it before the end is known.
-  private final class Ending: @unchecked Sendable {  // one thread at a time has the work
+  private final func wait(_ continuation: CheckedContinuation<End, Never>) {
+    let details = details.made(by: Details.init)
+    details.add(continuation)
+    // It may have ended before it could see that somebody waits.
+    if let end { details.tell(end) }
+  }
+
+  private final class Details: @unchecked Sendable {  // `waiting` guarded by `lock`
+    /// Written by who makes the work, taken by who ends it.
     var onEnd: ((End) -> Void)?
+    var cost: Int64?
+    /// Written before the end is known.
     var error: (any Error)?
+    private let lock = Lock()
+    private var waiting: [CheckedContinuation<End, Never>] = []
+
+    func add(_ continuation: CheckedContinuation<End, Never>) {
+      lock.withLock { waiting.append(continuation) }
+    }
+
+    func tell(_ end: End) {
+      var told: [CheckedContinuation<End, Never>] = []
+      lock.withLock { swap(&told, &waiting) }
+      for continuation in told { continuation.resume(returning: end) }
+    }
+  }
+}
+
+extension IdleWork.Priority {
+  init(_ priority: TaskPriority) {
+    self = priority >= .userInitiated ? .high : priority >= .medium ? .medium : .low
   }
 }
 

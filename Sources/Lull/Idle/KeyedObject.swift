@@ -25,16 +25,15 @@ final class KeyedObject<Key: Hashable & Sendable, Object>:
 
   @inlinable
   init(
-    _ object: Object, _ loop: Loop, _ key: Key, _ priority: Priority, maximumWait: Duration,
-    weight: Int, onEnd: ((End) -> Void)?, _ body: @escaping (Key, Object) throws -> IdleAnswer
+    _ object: Object, _ loop: Loop, _ key: Key, _ options: Options, weight: Int,
+    onEnd: ((End) -> Void)?, _ body: @escaping (Key, Object) throws -> IdleAnswer
   ) {
     ownKey = key
     payload = Payload(object, body)
-    super.init(loop, priority, maximumWait: maximumWait, weight: weight, onEnd: onEnd)
+    super.init(loop, options, weight: weight, onEnd: onEnd)
   }
 
   override var key: IdleKey? { IdleKey(ownKey) }
-  override var done: Int { endedAfterPiece ? 1 : 0 }
   override var total: Int? { 1 }
   override var nextWeight: Int? { stage == .spent ? nil : Int(weight) }
   override var stopsItsKey: Bool { true }

@@ -18,8 +18,14 @@ struct Lane: ~Copyable {
   /// While a piece runs, what stood last when it began stays where it is.
   private var boundary = Unretained<IdleWork>(nil)
 
-  /// The priority of its first item; the highest goes first.
+  /// How many items wait with each priority.
+  private var counts: (low: Int, medium: Int, high: Int) = (0, 0, 0)
+  /// By how many priorities its first item has gone up while it waited.
+  var aged: UInt8 = 0
+  /// What it goes by among the lanes, as last sorted; the highest goes first.
   var priority = IdleWork.Priority.medium
+  /// The longest piece.
+  var longest: Int64 = 0
   /// How much time its pieces took; whoever took least goes first, equals by turns.
   var used: Int64 = 0
   var turn: UInt64 = 0
@@ -48,6 +54,13 @@ struct Lane: ~Copyable {
     return link.value
   }
 
+  /// The first of which no piece has begun. O(n).
+  var firstUntouched: IdleWork? {
+    var link = head
+    while let work = link.value, !work.isQueued || !work.isUntouched { link = work.next }
+    return link.value
+  }
+
   /// The one that came last, be it a hole.
   var last: IdleWork? { tail.value }
 
@@ -61,12 +74,14 @@ struct Lane: ~Copyable {
     if tail.isThere { tail.with { $0.next = link } } else { head = link }
     tail = link
     count += 1
+    change(work.priority, by: 1)
   }
 
   mutating func remove(_ work: IdleWork) {
     work.lane = Unretained(nil)
     count -= 1
     holes += 1
+    change(work.priority, by: -1)
     guard !boundary.isThere else { return }
     tidy()
   }
@@ -74,6 +89,29 @@ struct Lane: ~Copyable {
   func precedes(_ other: borrowing Lane) -> Bool {
     if priority != other.priority { return priority > other.priority }
     return used != other.used ? used < other.used : turn < other.turn
+  }
+
+  // MARK: Its priority
+
+  /// An item that waits gets another priority.
+  mutating func set(_ priority: IdleWork.Priority, of work: IdleWork) {
+    change(work.priority, by: -1)
+    work.set(priority)
+    change(priority, by: 1)
+  }
+
+  private mutating func change(_ priority: IdleWork.Priority, by number: Int) {
+    switch priority {
+    case .low: counts.low += number
+    case .medium: counts.medium += number
+    case .high: counts.high += number
+    }
+  }
+
+  /// The highest of its items', since they run in order, and higher by age.
+  var nextPriority: IdleWork.Priority {
+    let highest: IdleWork.Priority = counts.high > 0 ? .high : counts.medium > 0 ? .medium : .low
+    return IdleWork.Priority(rawValue: min(2, highest.rawValue + aged))!
   }
 
   // MARK: Around a piece

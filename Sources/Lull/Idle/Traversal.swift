@@ -15,6 +15,7 @@ final class Traversal: IdleWork, @unchecked Sendable {  // touched on the loop's
   private let size: Int?
   private let hasWeights: Bool
   private let index = Atomic<Int>(0)
+  private let time = Atomic<Int64>(0)
   private var pending: Int?
   private var beginning: Beginning?
   private var body: Step?
@@ -22,8 +23,8 @@ final class Traversal: IdleWork, @unchecked Sendable {  // touched on the loop's
   /// A traversal with a key, or with a number of its own.
   @usableFromInline
   init(
-    _ loop: Loop, key: IdleKey?, _ priority: Priority, maximumWait: Duration, size: Int?,
-    isWeighted: Bool, onEnd: ((End) -> Void)?, _ beginning: @escaping Beginning,
+    _ loop: Loop, key: IdleKey?, _ options: Options, size: Int?, isWeighted: Bool,
+    onEnd: ((End) -> Void)?, _ beginning: @escaping Beginning,
     _ body: @escaping Step
   ) {
     ownKey = key
@@ -33,13 +34,17 @@ final class Traversal: IdleWork, @unchecked Sendable {  // touched on the loop's
     hasWeights = isWeighted
     self.beginning = beginning
     self.body = body
-    super.init(loop, priority, maximumWait: maximumWait, weight: 1, onEnd: onEnd)
+    super.init(loop, options, weight: 1, onEnd: onEnd)
   }
 
   override var key: IdleKey? { ownKey }
   override var keyName: String { ownKey.map { "\($0)" } ?? "traversal \(number)" }
   override var done: Int { index.load(ordering: .relaxed) }
   override var total: Int? { size }
+  override var spent: Int64 { time.load(ordering: .relaxed) }
+  override func took(_ time: Int64) {
+    self.time.store(spent.addingClamped(max(0, time)), ordering: .relaxed)
+  }
   override var isWeighted: Bool { hasWeights }
   override var nextWeight: Int? { pending }
 

@@ -229,7 +229,7 @@ func name(_ end: IdleWork.End?) -> String {
         let number = works.value.count
         works.value.append(
           loop.idle.enqueue(
-            number, key: next(5), priority: IdleWork.Priority.allCases[next(3)],
+            number, key: next(5), options: .init(priority: IdleWork.Priority.allCases[next(3)]),
             onEnd: { _ in ends.value[number, default: 0] += 1 }
           ) { _, number in
             ran.value[number, default: 0] += 1

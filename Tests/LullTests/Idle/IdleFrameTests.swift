@@ -153,7 +153,7 @@ import Testing
     let load = Load(hertz: 60, pieces: 0, cost: 0)
     withVirtualLoop { loop, time in
       let ran = Shared(0)
-      loop.idle.forEach(0..<10_000, priority: .low) { _, _ in
+      loop.idle.forEach(0..<10_000, options: .init(priority: .low)) { _, _ in
         ran.value += 1
         time.advance(by: .milliseconds(8))
         return .continue
@@ -174,7 +174,8 @@ import Testing
         if time.now > at(4000) { timer.invalidate() }
       }
       loop.idle.frameClock = FrameClock(following: frames)
-      let work = loop.idle.forEach(0..<100, maximumWait: .milliseconds(500)) { _, _ in
+      let work = loop.idle.forEach(0..<100, options: .init(maximumWait: .milliseconds(500))) {
+        _, _ in
         ran.value.append(time.milliseconds)
         time.advance(by: .milliseconds(30))
         return .continue
@@ -194,7 +195,8 @@ import Testing
       clock.frameBegan(dueAt: at(0))
       loop.idle.frameClock = clock
       let ran = Shared<[Double]>([])
-      let work = loop.idle.forEach(0..<100, maximumWait: .milliseconds(500)) { _, _ in
+      let work = loop.idle.forEach(0..<100, options: .init(maximumWait: .milliseconds(500))) {
+        _, _ in
         ran.value.append(time.milliseconds)
         time.advance(by: .milliseconds(30))
         return .continue
@@ -236,7 +238,7 @@ import Testing
       let ran = Shared(0)
       let frames = loop.schedule(every: .milliseconds(16)) { _ in }
       loop.idle.frameClock = FrameClock(following: frames)
-      loop.idle.forEach(0..<10) { _, _ in
+      loop.idle.forEach(0..<10, options: .init(tracking: .run)) { _, _ in
         ran.value += 1
         time.advance(by: .milliseconds(25))
         return .continue

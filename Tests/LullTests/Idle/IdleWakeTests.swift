@@ -167,7 +167,7 @@ import Testing
   @Test func `are none for a run without time, which gives no share`() {
     withVirtualLoop { loop, time in
       let ran = Shared(0)
-      loop.idle.forEach(0..<3, maximumWait: .zero) { _, _ in
+      loop.idle.forEach(0..<3, options: .init(maximumWait: .zero)) { _, _ in
         ran.value += 1
         return .continue
       }
@@ -239,12 +239,12 @@ import Testing
         if time.now > at(30) { timer.invalidate() }
       }
       loop.idle.frameClock = FrameClock(following: frames)
-      loop.idle.forEach(0..<2, key: "gated", priority: .high) { _, _ in
+      loop.idle.forEach(0..<2, key: "gated", options: .init(priority: .high)) { _, _ in
         timeline.mark("gated")
         time.advance(by: .milliseconds(12))
         return .continue
       }
-      loop.idle.forEach(0..<2, key: "free", priority: .low) { _, _ in
+      loop.idle.forEach(0..<2, key: "free", options: .init(priority: .low)) { _, _ in
         timeline.mark("free")
         time.advance(by: .milliseconds(1))
         return .continue

@@ -308,12 +308,12 @@ import Testing
   @Test func `8: it has progress, priorities, bounds, cancels and ends`() {
     withVirtualLoop { loop, _ in
       let timeline = Timeline(of: loop)
-      let work = loop.idle.forEach(0..<3, priority: .low) { index, _ in
+      let work = loop.idle.forEach(0..<3, options: .init(priority: .low)) { index, _ in
         timeline.mark("low")
         return .continue
       }
       #expect(work.progress.done == 0 && work.progress.total == 3)
-      loop.idle.forEach(0..<1, priority: .high) { _, _ in
+      loop.idle.forEach(0..<1, options: .init(priority: .high)) { _, _ in
         timeline.mark("high")
         #expect(work.progress.done == 0)
         return .continue

@@ -70,8 +70,8 @@ import Testing
       }
       #expect(loop.run(in: .default, for: .seconds(60)) == .stopped)
       timer.invalidate()
-      // Within the lead of the one, the other's date comes too.
-      late.nextFire = loop.now.advanced(by: .seconds(600))
+      // Within the lead of the one, and before the run's limit, the other's date comes too.
+      late.nextFire = loop.now.advanced(by: .seconds(30))
       loop.timerLead = .seconds(600)
       loop.schedule(after: .milliseconds(2), base: .continuous) { _ in loop.stop() }
       #expect(loop.run(in: .default, for: .seconds(60)) == .stopped)
