@@ -6,8 +6,8 @@
 struct Page {
   var results: Results
 
-  /// The length of a close-up, in milliseconds.
-  private static let closeUp = 300.0
+  /// The length of a close-up: eighteen frames, in milliseconds.
+  private var closeUp: Double { (18 * milliseconds(results.options.period)).rounded() }
 
   var html: String {
     """
@@ -16,7 +16,7 @@ struct Page {
     <head>
     <meta charset="utf-8">
     <meta name="viewport" content="width=device-width, initial-scale=1">
-    <title>lull demo: \(escaped(results.workload.path))</title>
+    <title>lull demo: \(escaped(results.title))</title>
     <style>
     \(PageStyle.css)
     </style>
@@ -25,14 +25,14 @@ struct Page {
     <main>
     <header>
     <h1>The same work, \(results.outcomes.count == 1 ? "one way" : "\(countWord) ways")</h1>
-    <p>\(escaped(results.headline)) \(escaped(results.findings))</p>
+    <p>\(escaped([results.headline, results.findings].compactMap { $0 }.joined(separator: " ")))</p>
     <p>\(escaped(conditions))</p>
     </header>
     \(legend)
     \(results.outcomes.map(row).joined(separator: "\n"))
     \(axis)
     <p class="hint">Each row is the main thread, all on one scale: above the whole run, below a
-    close-up of \(Int(Self.closeUp)) ms. <span class="script">Move the pointer along a run to see
+    close-up of \(Int(closeUp)) ms. <span class="script">Move the pointer along a run to see
     another part of all of them.</span></p>
     \(table)
     \(notes)
@@ -59,7 +59,7 @@ struct Page {
         + "figures; the table has the medians."
       : ""
     return "The thread that does the work also shows a frame every "
-      + "\(decimal(milliseconds(Demo.period), places: 1)) ms, with "
+      + "\(decimal(milliseconds(results.options.period), places: 1)) ms, with "
       + "\(decimal(results.options.frameCost, places: 1, trimmed: true)) ms of work in it, and "
       + "answers about \(Demo.inputPerSecond) input events a second." + rounds
   }
@@ -90,7 +90,7 @@ struct Page {
     let late = due.count(where: \.isLate)
     // Of the round that is drawn, so that they can be counted in it; the table has the medians.
     let figures = Figures(name: outcome.name, timeline: timeline)
-    let start = milliseconds(timeline.closeUp(frames: 1).start - timeline.firstDue) - 2
+    let start = milliseconds(timeline.closeUp(frames: 1).start - timeline.firstDue) - closeUp / 150
     let id = "run-\(outcome.name)"
     let label = "\(outcome.name): \(late) of \(due.count) frames late"
     return """
@@ -106,13 +106,13 @@ struct Page {
       </div>
       <svg class="run" viewBox="0 0 \(coordinate(length)) 56" preserveAspectRatio="none" role="img"
        aria-label="\(label)">
-      <rect class="window" x="\(coordinate(start))" y="0" width="\(Int(Self.closeUp))" height="56"/>
+      <rect class="window" x="\(coordinate(start))" y="0" width="\(Int(closeUp))" height="56"/>
       \(handedOver(timeline))
       <g id="\(id)">
       \(marks(timeline, due))
       </g>
       </svg>
-      <svg class="close" viewBox="\(coordinate(start)) 0 \(Int(Self.closeUp)) 56"
+      <svg class="close" viewBox="\(coordinate(start)) 0 \(Int(closeUp)) 56"
        preserveAspectRatio="none" aria-hidden="true">
       <use href="#\(id)"/>
       </svg>
@@ -167,7 +167,7 @@ struct Page {
       boxes.isEmpty ? "" : "<g class=\"\(name)\">\(boxes.joined())</g>"
     }
     /// A frame without work is still to be seen, and so is one that was never shown.
-    let thinnest: Nanoseconds = 1_200_000
+    let thinnest = min(1_200_000, timeline.period / 8)
     let late = due.filter(\.isLate)
     return [
       group("wait", waits(late).map { box($0.start, $0.length, 6, 34) }),

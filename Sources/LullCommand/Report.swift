@@ -16,9 +16,10 @@ struct Report {
 
   private var introduction: String {
     [
-      results.headline + " " + results.findings,
-      "On the same main thread: a frame every \(decimal(milliseconds(Demo.period), places: 1)) ms "
-        + "with \(decimal(results.options.frameCost, places: 1, trimmed: true)) ms of work in it, "
+      [results.headline, results.findings].compactMap { $0 }.joined(separator: " "),
+      "On the same main thread: a frame every "
+        + "\(decimal(milliseconds(results.options.period), places: 1)) ms with "
+        + "\(decimal(results.options.frameCost, places: 1, trimmed: true)) ms of work in it, "
         + "and about \(Demo.inputPerSecond) input events a second.",
       results.rounds > 1
         ? "Medians of \(results.rounds) rounds; of each strategy the middle round is drawn." : nil,
@@ -150,7 +151,7 @@ struct Report {
 extension Timeline {
   /// A short time that tells most: a little after the work was handed over, from a due time on.
   func closeUp(frames: Int) -> Stretch {
-    let given = workGiven ?? firstDue + Demo.calm
+    let given = workGiven ?? firstDue + Demo.calm(period: period)
     // Where there is little work, all of it.
     let wanted = given + min(10 * period, ((workDone ?? end) - given) / 4)
     let steps = max(0, (wanted - firstDue) / max(1, period))

@@ -8,13 +8,19 @@ import Lull
   /// What a run has to have before it may end, time limit aside.
   struct Plan {
     /// How long frames run alone before the work is handed over.
-    var calm = Demo.calm
+    var calm: Nanoseconds
     /// Frames, that the figures of all strategies weigh the same.
-    var leastFrames = 240
+    var leastFrames: Int
     /// Input events handled, for a latency to tell of.
     var leastInput = 1
     /// The time after the work, to see that it leaves nothing behind.
     var afterwards: Nanoseconds = 250_000_000
+
+    /// As the command has it: half a second of calm, and four seconds at least.
+    static func standard(period: Nanoseconds) -> Plan {
+      Plan(
+        calm: Demo.calm(period: period), leastFrames: Demo.frames(in: 4, period: period))
+    }
   }
 
   /// How long an input event takes to handle.
@@ -30,7 +36,7 @@ import Lull
   private let seed: UInt64
   private let plan: Plan
 
-  private var timeline = Timeline(firstDue: 0, period: Demo.period, end: 0)
+  private var timeline: Timeline
   private var next = 0
   private var deadline: Nanoseconds = 0
   private var inputDescriptor: Int32 = -1
@@ -39,11 +45,12 @@ import Lull
 
   init(
     _ strategy: any Strategy, workload: Workload, options: DemoOptions, seed: UInt64,
-    plan: Plan = Plan()
+    plan: Plan? = nil
   ) {
     self.strategy = strategy
     self.seed = seed
-    self.plan = plan
+    self.plan = plan ?? .standard(period: options.period)
+    timeline = Timeline(firstDue: 0, period: options.period, end: 0)
     pieces = workload.pieces
     longestPiece = workload.longestPiece
     reader = PieceReader(files: workload.files, longestPiece: workload.longestPiece)
@@ -109,7 +116,7 @@ import Lull
 
   private func perform(_ pipe: borrowing StampPipe) throws {
     let loop = Loop.main
-    let timer = loop.schedule(every: .nanoseconds(Demo.period), in: .common) { [self] _ in
+    let timer = loop.schedule(every: .nanoseconds(timeline.period), in: .common) { [self] _ in
       showFrame()
     }
     defer { timer.invalidate() }
@@ -124,7 +131,7 @@ import Lull
     }
     defer { source.invalidate() }
     // Between two frames, so that the first piece and a frame do not contend for the same moment.
-    let given = timeline.firstDue + plan.calm + Demo.period / 2
+    let given = timeline.firstDue + plan.calm + timeline.period / 2
     let starter = loop.schedule(after: .nanoseconds(given - monotonicNow()), in: .common) {
       [self] _ in handOver()
     }
@@ -150,15 +157,13 @@ import Lull
 
   /// A frame that works for as long as it is told to.
   private func showFrame() {
-    let start = monotonicNow()
-    var end = start
-    while end - start < frameCost { end = monotonicNow() }
-    timeline.frames.append(Stretch(start: start, end: end))
-    if isOver(end) { Loop.main.stop() }
+    let frame = burn(frameCost)
+    timeline.frames.append(frame)
+    if isOver(frame.end) { Loop.main.stop() }
   }
 
   private func isOver(_ now: Nanoseconds) -> Bool {
-    let least = timeline.firstDue + Nanoseconds(plan.leastFrames - 1) * Demo.period
+    let least = timeline.firstDue + Nanoseconds(plan.leastFrames - 1) * timeline.period
     guard now >= least, timeline.input.count >= plan.leastInput else { return false }
     guard strategy.works else { return true }
     guard let done = timeline.workDone else { return false }
@@ -168,16 +173,13 @@ import Lull
   /// One event, as from a queue of them: those behind it have their turn when frames had theirs.
   private func handleInput() {
     guard let sent = StampPipe.receive(from: inputDescriptor) else { return }
-    let start = monotonicNow()
-    var end = start
-    while end - start < Self.inputCost { end = monotonicNow() }
-    timeline.input.append(InputEvent(sent: sent, handling: Stretch(start: start, end: end)))
+    timeline.input.append(InputEvent(sent: sent, handling: burn(Self.inputCost)))
   }
 
   /// The record is not to allocate while it is kept.
   private func reserve() {
     let seconds = Int(limit / 1_000_000_000) + 1
-    timeline.frames.reserveCapacity(seconds * 61)
+    timeline.frames.reserveCapacity(Int(limit / timeline.period) + 60)
     timeline.input.reserveCapacity(seconds * Demo.inputPerSecond * 4)
     timeline.pieces.reserveCapacity(pieces.count)
   }

@@ -140,6 +140,13 @@ import Testing
     #expect(figures.frames == 0 && figures.hitchMsPerS == 0 && figures.worstDelayMs == 0)
   }
 
+  @Test func `Half a second of frames is thirty at 60 Hz, and one at least`() {
+    #expect(Demo.calm(period: 16_666_667) == 30 * 16_666_667)
+    #expect(Demo.calm(period: 1_000_000) == 500_000_000)
+    #expect(Demo.calm(period: 1_000_000_000) == 1_000_000_000)
+    #expect(Demo.frames(in: 4, period: 16_666_667) == 240)
+  }
+
   @Test(arguments: [(0.0, 1), (0.5, 2), (0.51, 3), (0.75, 3), (0.99, 4), (1.0, 4)])
   func `A percentile is a value that was measured`(share: Double, value: Int) {
     #expect(percentile(share, of: [1, 2, 3, 4]) == value)

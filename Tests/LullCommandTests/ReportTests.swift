@@ -107,6 +107,31 @@ import Testing
     #expect(text.contains("\"bytes\": 1234,"))
   }
 
+  @Test func `Made-up pieces are told as such, with nothing found and no path`() {
+    var options = DemoOptions()
+    options.hz = 120
+    let results = Results(
+      workload: .synthetic(pieces: 1200, cost: 500_000), options: options,
+      outcomes: SyntheticRun.outcomes)
+    let text = results.json.text
+    for line in [
+      "\"path\": null,", "\"files\": 0,", "\"pieces\": 1200,", "\"pieceCostMs\": 0.5,",
+      "\"hz\": 120,",
+      "\"framePeriodMs\": 8.333,",
+    ] {
+      #expect(text.contains(line))
+    }
+    #expect(Self.results.json.text.contains("\"pieceCostMs\": null,"))
+    #expect(results.headline == "1,200 pieces of 0.5 ms, made up: 0.60 s of work.")
+    #expect(results.findings == nil)
+    let report = Report(results: results, style: Style()).text
+    #expect(report.hasPrefix("1,200 pieces of 0.5 ms, made up: 0.60 s of work.\n"))
+    #expect(report.contains("a frame every 8.3 ms"))
+    let html = Page(results: results).html
+    #expect(html.contains("<title>lull demo: made-up pieces</title>"))
+    #expect(html.contains("close-up of 150 ms"))
+  }
+
   @Test func `The round that is drawn is the middle one`() {
     let good = SyntheticRun.outcomes[0].shown
     let bad = SyntheticRun.freeze

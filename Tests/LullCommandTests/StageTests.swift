@@ -20,10 +20,11 @@ final class StageTests: XCTestCase {
 
   /// A run that is over when it has done what it should; its time limit only ever fails a test.
   private func perform(
-    _ strategy: any Strategy, _ workload: Workload, calm: Nanoseconds = 2 * Demo.period,
-    frameCost: Double = 1, seconds: Double = 60
+    _ strategy: any Strategy, _ workload: Workload, calm: Nanoseconds = 33_333_334,
+    frameCost: Double = 1, hz: Double = 60, seconds: Double = 60
   ) throws -> Stage.Run {
     var options = DemoOptions()
+    options.hz = hz
     options.seconds = seconds
     options.frameCost = frameCost
     let plan = Stage.Plan(calm: calm, leastFrames: 3, leastInput: 2, afterwards: 0)
@@ -47,6 +48,28 @@ final class StageTests: XCTestCase {
       XCTAssertGreaterThanOrEqual(timeline.input.count, 2, strategy.name)
       XCTAssert(timeline.isInOrder, strategy.name)
     }
+  }
+
+  func testMadeUpPiecesAreAllDoneAndTakeTheirTime() throws {
+    let cost: Nanoseconds = 300_000
+    let workload = Workload.synthetic(pieces: 25, cost: cost)
+    for strategy in strategies where strategy.works {
+      let run = try perform(strategy, workload, hz: 125)
+      XCTAssertEqual(run.timeline.pieces.count, 25, strategy.name)
+      XCTAssertNotNil(run.timeline.workDone, strategy.name)
+      XCTAssert(run.timeline.pieces.allSatisfy { $0.length >= cost }, strategy.name)
+      XCTAssertEqual(run.tally, Tally(), strategy.name)
+      XCTAssert(run.timeline.isInOrder, strategy.name)
+    }
+  }
+
+  func testFramesComeAtTheRateThatWasAskedFor() throws {
+    let run = try perform(NoWork(), .synthetic(pieces: 1, cost: 1), frameCost: 0.1, hz: 250)
+    XCTAssertEqual(run.timeline.period, 4_000_000)
+    // A timer is never early.
+    XCTAssertGreaterThanOrEqual(
+      run.timeline.end - run.timeline.firstDue,
+      Nanoseconds(run.timeline.frames.count - 1) * 4_000_000)
   }
 
   func testAPieceWhoseFileIsGoneIsCountedAndTheOthersAreRead() throws {
