@@ -34,9 +34,12 @@ enum Demo {
   @MainActor private static func perform(
     _ workload: Workload, _ options: DemoOptions, progress: Progress
   ) throws(Failure) -> Results {
+    let cast = Cast(comparing: options.compare)
+    let strategies = cast.strategies
     var results = Results(
       workload: workload, options: options,
-      outcomes: strategies.map { Outcome(name: $0.name, summary: $0.summary, rounds: []) })
+      outcomes: strategies.map { Outcome(name: $0.name, summary: $0.summary, rounds: []) },
+      absent: cast.absent)
     if workload.pieceCost == nil { results.note(workload, isStandard: options.path == nil) }
     for round in 1...options.rounds {
       for (index, strategy) in strategies.enumerated() {

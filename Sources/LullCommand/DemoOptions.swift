@@ -8,6 +8,8 @@ struct DemoOptions: Equatable, Sendable {
   var pieces: Int?
   /// What a made-up piece costs, in milliseconds.
   var cost = 5.0
+  /// Whether the rules of others are played as well.
+  var compare = false
   var json = false
   var page: String?
   /// The longest a strategy may run.
@@ -24,6 +26,8 @@ struct DemoOptions: Equatable, Sendable {
   static let options = [
     Option(name: "--pieces", value: "N", help: "do N made-up pieces in place of reading files"),
     Option(name: "--cost", value: "MS", help: "milliseconds of work in a made-up piece (5)"),
+    Option(
+      name: "--compare", value: nil, help: "play the rules of others on the same load as well"),
     Option(name: "--json", value: nil, help: "print one JSON object in place of the table"),
     Option(name: "--html", value: "FILE", help: "also write the picture as a self-contained page"),
     Option(name: "--seconds", value: "N", help: "end each strategy after N seconds (6)"),
@@ -47,6 +51,12 @@ struct DemoOptions: Equatable, Sendable {
       one-per-pass  the classic: an observer runs a piece each time the loop is about to wait
       kernel-only   the same, but asks the kernel first whether anything is ready
       lulls         Lull: a piece runs when it fits before the next frame
+
+    With --compare, by these rules of others as well:
+
+      batch-per-pass  Texture's ASRunLoopQueue: a batch of one each time before a wait
+      slices-5ms      React's scheduler: pieces for 5 ms, then the loop has its turn
+      idle-50ms       requestIdleCallback: pieces until the next frame, or for 50 ms
 
     PATH is a folder or a file. Without it, a folder that is always there is taken. With --pieces
     nothing is read: each piece keeps the processor busy for as long as --cost says.
@@ -77,6 +87,7 @@ struct DemoOptions: Equatable, Sendable {
       throw UsageError(message: "--cost is that of a made-up piece; give --pieces N as well")
     }
     cost = try arguments.number("--cost", in: 0.01...1000, unit: "milliseconds", or: cost)
+    compare = arguments.has("--compare")
     json = arguments.has("--json")
     page = try arguments.text("--html")
     seconds = try arguments.number("--seconds", in: 1...600, unit: "seconds", or: seconds)

@@ -26,10 +26,22 @@ struct Results: Sendable {
   var workload: Workload
   var options: DemoOptions
   var outcomes: [Outcome]
+  var absent: [Cast.Absent] = []
   /// What the reader should know: what was left out, what went wrong.
   var notes: [String] = []
 
   var rounds: Int { outcomes.first?.rounds.count ?? 0 }
+
+  /// The rule of others with the least hitch time, of those that finish within twice the time of
+  /// ours: what is smooth because it takes for ever is no peer.
+  var bestPeer: Figures? {
+    let figures = outcomes.map(\.figures)
+    guard let ours = figures.first(where: { $0.name == Lulls().name })?.finishedMs else {
+      return nil
+    }
+    return figures.filter { $0.name != Lulls().name && ($0.finishedMs ?? .infinity) <= 2 * ours }
+      .min { $0.hitchMsPerS < $1.hitchMsPerS }
+  }
 
   /// What was asked for, then the figures of each strategy, then what is to be known of them.
   ///
@@ -38,6 +50,9 @@ struct Results: Sendable {
   /// - `pieceCostMs`: the processor time of a made-up piece; null where files were read.
   /// - `hz`, `framePeriodMs`, `frameCostMs`: how often a frame was due, and its processor time.
   /// - `rounds`: how often each strategy ran; its figures are medians.
+  /// - `absent`: strategies that cannot be played here, each with the reason.
+  /// - `bestPeer`: of the other strategies that finish within twice the time of lulls, the one with
+  ///   the least hitch time; null where there is none.
   var json: JSON {
     .object([
       ("path", workload.pieceCost == nil ? .string(workload.path) : .null),
@@ -50,6 +65,8 @@ struct Results: Sendable {
       ("frameCostMs", .number(options.frameCost)),
       ("rounds", .int(rounds)),
       ("strategies", .array(outcomes.map(\.figures.json))),
+      ("absent", .array(absent.map(\.json))),
+      ("bestPeer", bestPeer.map { .string($0.name) } ?? .null),
       ("notes", .array(notes.map(JSON.string))),
     ])
   }
@@ -83,6 +100,12 @@ struct Results: Sendable {
     let words = workload.tally.top(6).map { "\($0.word) \(grouped($0.count))" }
     return "\(grouped(workload.tally.lines)) lines, \(grouped(workload.tally.words)) words"
       + (words.isEmpty ? "." : "; most frequent: \(words.joined(separator: ", ")).")
+  }
+}
+
+extension Cast.Absent {
+  fileprivate var json: JSON {
+    .object([("name", .string(name)), ("reason", .string(reason))])
   }
 }
 

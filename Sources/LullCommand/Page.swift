@@ -47,7 +47,9 @@ struct Page {
   }
 
   private var countWord: String {
-    let words = ["no", "one", "two", "three", "four", "five", "six", "seven"]
+    let words = [
+      "no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine",
+    ]
     let count = results.outcomes.count
     return count < words.count ? words[count] : "\(count)"
   }
@@ -228,12 +230,16 @@ struct Page {
       return "<tr><th scope=\"row\">\(figures.name)</th>"
         + start.joined() + rest.map { cell($0) }.joined() + "</tr>"
     }
+    let absent = results.absent.map {
+      "<tr><th scope=\"row\">\($0.name)</th><td class=\"absent\" colspan=\"\(heads.count - 1)\">"
+        + "\(escaped($0.reason))</td></tr>"
+    }
     return """
       <div class="wide">
       <table>
       <thead><tr>\(heads.map { "<th scope=\"col\">\($0)</th>" }.joined())</tr></thead>
       <tbody>
-      \(rows.joined(separator: "\n"))
+      \((rows + absent).joined(separator: "\n"))
       </tbody>
       </table>
       </div>

@@ -40,7 +40,7 @@ import Testing
 
   @Test func `An option like no other is told which there are`() throws {
     let message = try #require(error("--colour-scheme-of-the-page"))
-    #expect(message.contains("known are --pieces, --cost, --json, --html"))
+    #expect(message.contains("known are --pieces, --cost, --compare, --json"))
   }
 
   @Test func `An option without its value says how it is given`() {
@@ -61,6 +61,30 @@ import Testing
   func `A number out of its range says the range`(text: String) {
     let message = error("--seconds", text)
     #expect(message == "--seconds is 1 to 600 seconds, not '\(text)'")
+  }
+
+  @Test func `The rules of others are played when asked for`() throws {
+    #expect(try DemoOptions(["--compare"]).compare)
+    #expect(try !DemoOptions([]).compare)
+    let some = Cast(comparing: false)
+    let all = Cast(comparing: true)
+    #expect(
+      some.strategies.map(\.name)
+        == ["none", "all-at-once", "one-per-pass", "kernel-only", "lulls"])
+    #expect(some.absent.isEmpty)
+    #expect(
+      all.strategies.map(\.name) + all.absent.map(\.name)
+        == [
+          "none", "all-at-once", "one-per-pass", "kernel-only", "batch-per-pass", "slices-5ms",
+          "idle-50ms", "lulls",
+        ])
+  }
+
+  @Test func `The help names every strategy`() {
+    let cast = Cast(comparing: true)
+    for name in cast.strategies.map(\.name) + cast.absent.map(\.name) {
+      #expect(DemoOptions.help.contains("  \(name) "))
+    }
   }
 
   @Test func `Made-up pieces have a number and a cost, and frames a rate`() throws {

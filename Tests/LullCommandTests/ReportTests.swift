@@ -107,6 +107,52 @@ import Testing
     #expect(text.contains("\"bytes\": 1234,"))
   }
 
+  @Test func `What cannot be played here is told in the table, the page and the JSON`() {
+    var results = Self.results
+    results.absent = [Cast.Absent(name: "somebody-else", reason: "<its library> is not installed")]
+    let report = Report(results: results, style: Style()).text
+    #expect(report.contains("\nsomebody-else <its library> is not installed\n"))
+    #expect(Page(results: results).html.contains("&lt;its library&gt; is not installed"))
+    #expect(
+      results.json.text.contains(
+        """
+          "absent": [
+            {
+              "name": "somebody-else",
+              "reason": "<its library> is not installed"
+            }
+          ],
+        """))
+  }
+
+  @Test func `The best peer is the smoothest of those that are not slow`() throws {
+    func outcome(_ name: String, lateBy delay: Nanoseconds, done: Nanoseconds) -> Outcome {
+      var timeline = Timeline(firstDue: 0, period: 10_000_000, end: 100_000_000)
+      timeline.frames = stride(from: delay, to: timeline.end, by: 10_000_000).map {
+        Stretch(start: $0, end: $0 + 1_000_000)
+      }
+      timeline.pieces = [Stretch(start: 5_000_000, end: 6_000_000)]
+      timeline.workGiven = 0
+      timeline.workDone = done
+      return Outcome(name: name, summary: "", rounds: [timeline])
+    }
+    var results = Self.results
+    results.options.compare = true
+    results.outcomes = [
+      SyntheticRun.outcomes[0],
+      outcome("fast", lateBy: 4_000_000, done: 10_000_000),
+      outcome("fair", lateBy: 2_000_000, done: 40_000_000),
+      outcome("slow", lateBy: 1_500_000, done: 40_000_001),
+      outcome("lulls", lateBy: 0, done: 20_000_000),
+    ]
+    #expect(results.bestPeer?.name == "fair")
+    #expect(results.json.text.contains("\"bestPeer\": \"fair\""))
+    let report = Report(results: results, style: Style()).text.replacing("\n", with: " ")
+    #expect(report.contains("that finish within twice its time is fair, with 200 ms/s."))
+    #expect(
+      Results(workload: results.workload, options: results.options, outcomes: []).bestPeer == nil)
+  }
+
   @Test func `Made-up pieces are told as such, with nothing found and no path`() {
     var options = DemoOptions()
     options.hz = 120

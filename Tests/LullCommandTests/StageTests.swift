@@ -8,6 +8,8 @@ import XCTest
 ///
 /// The class is of no actor: the runner cannot call a test that is.
 final class StageTests: XCTestCase {
+  private static let strategies = Cast(comparing: true).strategies
+
   private func workload(in folder: TemporaryFolder) throws -> Workload {
     for index in 0..<12 {
       try folder.write(
@@ -37,7 +39,7 @@ final class StageTests: XCTestCase {
     let folder = try TemporaryFolder()
     let workload = try workload(in: folder)
     XCTAssertEqual(workload.pieces.count, 12)
-    for strategy in strategies {
+    for strategy in Self.strategies {
       let run = try perform(strategy, workload)
       let timeline = run.timeline
       XCTAssertEqual(timeline.pieces.count, strategy.works ? 12 : 0, strategy.name)
@@ -53,7 +55,7 @@ final class StageTests: XCTestCase {
   func testMadeUpPiecesAreAllDoneAndTakeTheirTime() throws {
     let cost: Nanoseconds = 300_000
     let workload = Workload.synthetic(pieces: 25, cost: cost)
-    for strategy in strategies where strategy.works {
+    for strategy in Self.strategies where strategy.works {
       let run = try perform(strategy, workload, hz: 125)
       XCTAssertEqual(run.timeline.pieces.count, 25, strategy.name)
       XCTAssertNotNil(run.timeline.workDone, strategy.name)
@@ -61,6 +63,13 @@ final class StageTests: XCTestCase {
       XCTAssertEqual(run.tally, Tally(), strategy.name)
       XCTAssert(run.timeline.isInOrder, strategy.name)
     }
+  }
+
+  func testABatchIsAsManyPiecesAsItSays() throws {
+    let run = try perform(
+      BatchPerPass(batchSize: 4), .synthetic(pieces: 10, cost: 10_000), frameCost: 0.1)
+    XCTAssertEqual(run.timeline.pieces.count, 10)
+    XCTAssertNotNil(run.timeline.workDone)
   }
 
   func testFramesComeAtTheRateThatWasAskedFor() throws {
@@ -86,7 +95,7 @@ final class StageTests: XCTestCase {
   func testWorkThatIsNeverHandedOverIsNotDone() throws {
     let folder = try TemporaryFolder()
     let workload = try workload(in: folder)
-    for strategy in strategies {
+    for strategy in Self.strategies {
       let run = try perform(strategy, workload, calm: 3_600_000_000_000, seconds: 0.05)
       XCTAssertNil(run.timeline.workGiven, strategy.name)
       XCTAssertNil(run.timeline.workDone, strategy.name)
