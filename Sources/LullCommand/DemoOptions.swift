@@ -57,6 +57,7 @@ struct DemoOptions: Equatable, Sendable {
       batch-per-pass  Texture's ASRunLoopQueue: a batch of one each time before a wait
       slices-5ms      React's scheduler: pieces for 5 ms, then the loop has its turn
       idle-50ms       requestIdleCallback: pieces until the next frame, or for 50 ms
+      glib-idle       GLib itself, where it is installed: a piece when nothing else is ready
 
     PATH is a folder or a file. Without it, a folder that is always there is taken. With --pieces
     nothing is read: each piece keeps the processor busy for as long as --cost says.

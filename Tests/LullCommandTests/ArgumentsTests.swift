@@ -73,11 +73,26 @@ import Testing
         == ["none", "all-at-once", "one-per-pass", "kernel-only", "lulls"])
     #expect(some.absent.isEmpty)
     #expect(
-      all.strategies.map(\.name) + all.absent.map(\.name)
+      all.strategies.map(\.name).filter { $0 != "glib-idle" }
         == [
           "none", "all-at-once", "one-per-pass", "kernel-only", "batch-per-pass", "slices-5ms",
           "idle-50ms", "lulls",
         ])
+    #expect((all.strategies.map(\.name) + all.absent.map(\.name)).count { $0 == "glib-idle" } == 1)
+  }
+
+  @Test func `Where GLib is missing its strategy is absent, and says what is not there`() {
+    let cast = Cast(comparing: true, glib: "libno-such.so.0")
+    #expect(
+      cast.absent == [Cast.Absent(name: "glib-idle", reason: "libno-such.so.0 is not installed")])
+    #expect(cast.strategies.last?.name == "lulls")
+    #expect(!cast.strategies.contains { $0.name == "glib-idle" })
+  }
+
+  @Test func `A library that is no GLib is told from one`() {
+    let cast = Cast(comparing: true, glib: "libc.so.6")
+    #expect(
+      cast.absent.map(\.reason) == ["libc.so.6 has no g_main_context_iteration"])
   }
 
   @Test func `The help names every strategy`() {

@@ -13,10 +13,17 @@ struct Cast: Sendable {
     var reason: String
   }
 
-  /// - Parameter comparing: whether the rules of others are played as well.
-  init(comparing: Bool) {
+  /// - Parameters:
+  ///   - comparing: whether the rules of others are played as well.
+  ///   - library: where GLib is looked for.
+  init(comparing: Bool, glib library: String = GLib.library) {
     if comparing {
       strategies += [BatchPerPass(), Slices(), IdleDeadline()] as [any Strategy]
+      do throws(Failure) {
+        strategies.append(GLibIdle(glib: try GLib(from: library)))
+      } catch {
+        absent.append(Absent(name: GLibIdle.called, reason: error.message))
+      }
     }
     strategies.append(Lulls())
   }
