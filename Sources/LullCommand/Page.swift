@@ -103,7 +103,7 @@ struct Page {
       \(fact("late frames", "\(late)<small> of \(due.count)</small>", bad: late > 0))
       \(fact("worst delay", unit(figures.worstDelayMs, "ms"), bad: figures.worstDelayMs > 1))
       \(fact("hitch time", unit(figures.hitchMsPerS, "ms/s"), bad: figures.hitchMsPerS > 1))
-      \(fact("work done in", done(figures), bad: figures.pieces > 0 && figures.finishedMs == nil))
+      \(fact("work done in", done(figures), bad: figures.hasWork && figures.finishedMs == nil))
       </dl>
       </div>
       <svg class="run" viewBox="0 0 \(coordinate(length)) 56" preserveAspectRatio="none" role="img"
@@ -152,10 +152,14 @@ struct Page {
   }
 
   private func done(_ figures: Figures) -> String {
-    guard figures.pieces > 0 else { return "–" }
+    guard figures.hasWork else { return "–" }
     guard let finished = figures.finishedMs else { return "cut off" }
     return unit(finished / 1000, "s")
   }
+
+  /// More pieces than this are not told from each other, or a page of them would be hundreds of
+  /// megabytes.
+  static let mostPieces = 20_000
 
   /// One path for each thing, so that they can be counted, in groups by what they are.
   private func marks(_ timeline: Timeline, _ due: [FrameDue]) -> String {
@@ -171,9 +175,12 @@ struct Page {
     /// A frame without work is still to be seen, and so is one that was never shown.
     let thinnest = min(1_200_000, timeline.period / 8)
     let late = due.filter(\.isLate)
+    let waits = joined(late.map { Stretch(start: $0.due, end: $0.due + $0.delay) }, within: 0)
+    let isCrowded = timeline.pieces.count > Self.mostPieces
+    let pieces = isCrowded ? joined(timeline.pieces, within: 100_000) : timeline.pieces
     return [
-      group("wait", waits(late).map { box($0.start, $0.length, 6, 34) }),
-      group("work", timeline.pieces.map { box($0.start, $0.length, 18, 22) }),
+      group("wait", waits.map { box($0.start, $0.length, 6, 34) }),
+      group("work", pieces.map { box($0.start, $0.length, 18, 22) }),
       group(
         "shown",
         late.compactMap(\.frame).map { box($0.start, max(thinnest, $0.length), 6, 34) }),
@@ -186,15 +193,14 @@ struct Page {
     ].filter { !$0.isEmpty }.joined(separator: "\n")
   }
 
-  /// The times at which some late frame was waited for, without overlaps.
-  private func waits(_ late: [FrameDue]) -> [Stretch] {
+  /// Stretches in the order they begin, with those made one that overlap or are so near.
+  private func joined(_ stretches: [Stretch], within gap: Nanoseconds) -> [Stretch] {
     var result: [Stretch] = []
-    for due in late {
-      let end = due.due + due.delay
-      if let last = result.last, due.due <= last.end {
-        result[result.count - 1].end = max(last.end, end)
+    for stretch in stretches {
+      if let last = result.last, stretch.start <= last.end + gap {
+        result[result.count - 1].end = max(last.end, stretch.end)
       } else {
-        result.append(Stretch(start: due.due, end: end))
+        result.append(stretch)
       }
     }
     return result
@@ -212,7 +218,7 @@ struct Page {
       "finished ms", "free time used", "waited for a processor ms/s",
     ]
     let rows = results.outcomes.map(\.figures).map { figures in
-      let hasWork = figures.pieces > 0
+      let hasWork = figures.hasWork
       let start = [
         cell("\(figures.frames)"), cell("\(figures.lateFrames)", bad: figures.lateFrames > 0),
         cell("\(figures.piecesInTheWay)", bad: figures.piecesInTheWay > 0),

@@ -53,10 +53,10 @@ struct Report {
     Column(head: ("input", "p50"), width: 6, value: { short($0.inputP50Ms) }),
     Column(head: ("", "p99"), width: 6, value: { short($0.inputP99Ms) }),
     Column(head: ("", "worst"), width: 6, value: { short($0.inputWorstMs) }),
-    Column(head: ("work", "ms"), width: 6, value: { $0.pieces > 0 ? short($0.workMs) : "–" }),
+    Column(head: ("work", "ms"), width: 6, value: { $0.hasWork ? short($0.workMs) : "–" }),
     Column(
       head: ("finished", "ms"), width: 9,
-      value: { $0.pieces > 0 ? $0.finishedMs.map { short($0) } ?? "cut off" : "–" }),
+      value: { $0.hasWork ? $0.finishedMs.map { short($0) } ?? "cut off" : "–" }),
     Column(
       head: ("free", "used"), width: 5,
       value: { $0.freeTimeUsed.map(percent) ?? "–" }),

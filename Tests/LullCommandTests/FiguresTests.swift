@@ -122,6 +122,12 @@ import Testing
     #expect(figures.freeTimeUsed == 0.5)
   }
 
+  @Test func `Work of which nothing was done is work all the same`() {
+    let figures = figures(timeline(end: 20, frames: [(0, 5)], work: (given: 0, done: nil)))
+    #expect(figures.hasWork && figures.pieces == 0 && figures.finishedMs == nil)
+    #expect(!self.figures(timeline(end: 20, frames: [(0, 5)])).hasWork)
+  }
+
   @Test func `Without work there is no free time to be used`() {
     let figures = figures(timeline(end: 20, frames: [(0, 4), (10, 14)]))
     #expect(figures.freeTimeUsed == nil && figures.finishedMs == nil && figures.workMs == 0)

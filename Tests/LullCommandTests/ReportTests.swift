@@ -80,6 +80,21 @@ import Testing
     }
   }
 
+  @Test func `Of very many pieces the page shows where they were, not each`() throws {
+    var timeline = Timeline(firstDue: 0, period: 16_666_667, end: 1_000_000_000)
+    timeline.frames = [Stretch(start: 0, end: 1)]
+    // Two rows of them, with a gap between.
+    timeline.pieces = [0, 500_000_000].flatMap { (start: Nanoseconds) in
+      (0..<15_000).map { Stretch(start: start + $0 * 20_000, end: start + $0 * 20_000 + 10_000) }
+    }
+    timeline.workGiven = 0
+    var results = Self.results
+    results.outcomes = [Outcome(name: "many", summary: "", rounds: [timeline])]
+    let html = Page(results: results).html
+    let work = try #require(part(of: html, from: "<g class=\"work\">", to: "</g>"))
+    #expect(occurrences(of: "<path", in: work) == 2)
+  }
+
   @Test func `The page needs nothing but itself`() {
     let html = Page(results: Self.results).html
     #expect(!html.contains("http"))
