@@ -30,7 +30,7 @@ let package = Package(
     .target(name: "Lull", dependencies: ["CLull"], cSettings: gnu, swiftSettings: strict),
     .target(name: "LullTesting", dependencies: ["Lull"], cSettings: gnu, swiftSettings: strict),
     .executableTarget(
-      name: "LullCommand", dependencies: ["Lull"], cSettings: gnu, swiftSettings: strict),
+      name: "LullCommand", dependencies: ["Lull", "CLull"], cSettings: gnu, swiftSettings: strict),
 
     .testTarget(
       name: "LullTests",

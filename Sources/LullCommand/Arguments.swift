@@ -73,17 +73,29 @@ struct Arguments: Equatable {
     return text
   }
 
-  /// A number within `range`.
+  /// A number within `range`, or what it is if it is not given.
   func number<Number: LosslessStringConvertible & Comparable>(
     _ name: String, in range: ClosedRange<Number>, unit: String, or standard: Number
   ) throws(UsageError) -> Number {
-    guard let text = values[name] else { return standard }
+    try number(name, in: range, unit: unit) ?? standard
+  }
+
+  /// A number within `range`; nil if it is not given.
+  func number<Number: LosslessStringConvertible & Comparable>(
+    _ name: String, in range: ClosedRange<Number>, unit: String
+  ) throws(UsageError) -> Number? {
+    guard let text = values[name] else { return nil }
     guard let number = Number(text), range.contains(number) else {
-      // Bounds are whole numbers; as doubles they would read "1.0 to 600.0".
-      let bounds = "\(range.lowerBound) to \(range.upperBound)".replacing(".0", with: "")
+      let bounds = "\(bound(range.lowerBound)) to \(bound(range.upperBound))"
       throw UsageError(message: "\(name) is \(bounds) \(unit), not '\(text)'")
     }
     return number
+  }
+
+  /// Most bounds are whole numbers; as doubles they would read "1.0 to 600.0".
+  private func bound(_ number: some LosslessStringConvertible) -> String {
+    let text = String(number)
+    return text.hasSuffix(".0") ? String(text.dropLast(2)) : text
   }
 }
 

@@ -6,18 +6,24 @@ enum Demo {
   /// Folders of text that a Debian with Swift and git has, in the order they are tried: documents,
   /// scripts and tables, then the headers that Swift's C library needs, then libraries.
   static let standardFolders = ["/usr/share", "/usr/include", "/usr/lib"]
-  /// 60 frames a second.
-  static let period: Nanoseconds = 16_666_667
   static let inputPerSecond = 30
-  /// How long frames run alone before the work is handed over: thirty of them.
-  static let calm = 30 * period
+
+  /// How long frames run alone before the work is handed over: as many as come in half a second.
+  static func calm(period: Nanoseconds) -> Nanoseconds {
+    Nanoseconds(frames(in: 0.5, period: period)) * period
+  }
+
+  /// How many frames there are in so many seconds, one at least.
+  static func frames(in seconds: Double, period: Nanoseconds) -> Int {
+    max(1, Int((seconds * 1e9 / Double(period)).rounded()))
+  }
 
   @MainActor static func run(_ options: DemoOptions) throws {
     // Before anything else: half a minute later is too late to say that it cannot be written.
     if let page = options.page { _ = try openPage(page) }
     let progress = Progress()
     defer { progress.clear() }
-    let workload = try Workload.found(for: options.path, progress: progress)
+    let workload = try Workload.found(for: options, progress: progress)
     let results = try perform(workload, options, progress: progress)
     progress.clear()
     try report(results)
@@ -28,10 +34,13 @@ enum Demo {
   @MainActor private static func perform(
     _ workload: Workload, _ options: DemoOptions, progress: Progress
   ) throws(Failure) -> Results {
+    let cast = Cast(comparing: options.compare)
+    let strategies = cast.strategies
     var results = Results(
       workload: workload, options: options,
-      outcomes: strategies.map { Outcome(name: $0.name, summary: $0.summary, rounds: []) })
-    results.note(workload, isStandard: options.path == nil)
+      outcomes: strategies.map { Outcome(name: $0.name, summary: $0.summary, rounds: []) },
+      absent: cast.absent)
+    if workload.pieceCost == nil { results.note(workload, isStandard: options.path == nil) }
     for round in 1...options.rounds {
       for (index, strategy) in strategies.enumerated() {
         let part = options.rounds > 1 ? "round \(round) of \(options.rounds), " : ""

@@ -31,6 +31,9 @@ struct Figures: Equatable, Sendable {
   var stolenMsPerS: Double
   var pieceP50Ms: Double?
   var longestPieceMs: Double
+
+  /// Whether work was handed over, even if none of it was done.
+  var hasWork: Bool { pieces > 0 || freeTimeUsed != nil }
 }
 
 extension Figures {

@@ -6,8 +6,8 @@
 struct Page {
   var results: Results
 
-  /// The length of a close-up, in milliseconds.
-  private static let closeUp = 300.0
+  /// The length of a close-up: eighteen frames, in milliseconds.
+  private var closeUp: Double { (18 * milliseconds(results.options.period)).rounded() }
 
   var html: String {
     """
@@ -16,7 +16,7 @@ struct Page {
     <head>
     <meta charset="utf-8">
     <meta name="viewport" content="width=device-width, initial-scale=1">
-    <title>lull demo: \(escaped(results.workload.path))</title>
+    <title>lull demo: \(escaped(results.title))</title>
     <style>
     \(PageStyle.css)
     </style>
@@ -25,14 +25,14 @@ struct Page {
     <main>
     <header>
     <h1>The same work, \(results.outcomes.count == 1 ? "one way" : "\(countWord) ways")</h1>
-    <p>\(escaped(results.headline)) \(escaped(results.findings))</p>
+    <p>\(escaped([results.headline, results.findings].compactMap { $0 }.joined(separator: " ")))</p>
     <p>\(escaped(conditions))</p>
     </header>
     \(legend)
     \(results.outcomes.map(row).joined(separator: "\n"))
     \(axis)
     <p class="hint">Each row is the main thread, all on one scale: above the whole run, below a
-    close-up of \(Int(Self.closeUp)) ms. <span class="script">Move the pointer along a run to see
+    close-up of \(Int(closeUp)) ms. <span class="script">Move the pointer along a run to see
     another part of all of them.</span></p>
     \(table)
     \(notes)
@@ -47,7 +47,9 @@ struct Page {
   }
 
   private var countWord: String {
-    let words = ["no", "one", "two", "three", "four", "five", "six", "seven"]
+    let words = [
+      "no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine",
+    ]
     let count = results.outcomes.count
     return count < words.count ? words[count] : "\(count)"
   }
@@ -59,7 +61,7 @@ struct Page {
         + "figures; the table has the medians."
       : ""
     return "The thread that does the work also shows a frame every "
-      + "\(decimal(milliseconds(Demo.period), places: 1)) ms, with "
+      + "\(decimal(milliseconds(results.options.period), places: 1)) ms, with "
       + "\(decimal(results.options.frameCost, places: 1, trimmed: true)) ms of work in it, and "
       + "answers about \(Demo.inputPerSecond) input events a second." + rounds
   }
@@ -90,7 +92,7 @@ struct Page {
     let late = due.count(where: \.isLate)
     // Of the round that is drawn, so that they can be counted in it; the table has the medians.
     let figures = Figures(name: outcome.name, timeline: timeline)
-    let start = milliseconds(timeline.closeUp(frames: 1).start - timeline.firstDue) - 2
+    let start = milliseconds(timeline.closeUp(frames: 1).start - timeline.firstDue) - closeUp / 150
     let id = "run-\(outcome.name)"
     let label = "\(outcome.name): \(late) of \(due.count) frames late"
     return """
@@ -101,18 +103,18 @@ struct Page {
       \(fact("late frames", "\(late)<small> of \(due.count)</small>", bad: late > 0))
       \(fact("worst delay", unit(figures.worstDelayMs, "ms"), bad: figures.worstDelayMs > 1))
       \(fact("hitch time", unit(figures.hitchMsPerS, "ms/s"), bad: figures.hitchMsPerS > 1))
-      \(fact("work done in", done(figures), bad: figures.pieces > 0 && figures.finishedMs == nil))
+      \(fact("work done in", done(figures), bad: figures.hasWork && figures.finishedMs == nil))
       </dl>
       </div>
       <svg class="run" viewBox="0 0 \(coordinate(length)) 56" preserveAspectRatio="none" role="img"
        aria-label="\(label)">
-      <rect class="window" x="\(coordinate(start))" y="0" width="\(Int(Self.closeUp))" height="56"/>
+      <rect class="window" x="\(coordinate(start))" y="0" width="\(Int(closeUp))" height="56"/>
       \(handedOver(timeline))
       <g id="\(id)">
       \(marks(timeline, due))
       </g>
       </svg>
-      <svg class="close" viewBox="\(coordinate(start)) 0 \(Int(Self.closeUp)) 56"
+      <svg class="close" viewBox="\(coordinate(start)) 0 \(Int(closeUp)) 56"
        preserveAspectRatio="none" aria-hidden="true">
       <use href="#\(id)"/>
       </svg>
@@ -150,10 +152,14 @@ struct Page {
   }
 
   private func done(_ figures: Figures) -> String {
-    guard figures.pieces > 0 else { return "–" }
+    guard figures.hasWork else { return "–" }
     guard let finished = figures.finishedMs else { return "cut off" }
     return unit(finished / 1000, "s")
   }
+
+  /// More pieces than this are not told from each other, or a page of them would be hundreds of
+  /// megabytes.
+  static let mostPieces = 20_000
 
   /// One path for each thing, so that they can be counted, in groups by what they are.
   private func marks(_ timeline: Timeline, _ due: [FrameDue]) -> String {
@@ -167,11 +173,14 @@ struct Page {
       boxes.isEmpty ? "" : "<g class=\"\(name)\">\(boxes.joined())</g>"
     }
     /// A frame without work is still to be seen, and so is one that was never shown.
-    let thinnest: Nanoseconds = 1_200_000
+    let thinnest = min(1_200_000, timeline.period / 8)
     let late = due.filter(\.isLate)
+    let waits = joined(late.map { Stretch(start: $0.due, end: $0.due + $0.delay) }, within: 0)
+    let isCrowded = timeline.pieces.count > Self.mostPieces
+    let pieces = isCrowded ? joined(timeline.pieces, within: 100_000) : timeline.pieces
     return [
-      group("wait", waits(late).map { box($0.start, $0.length, 6, 34) }),
-      group("work", timeline.pieces.map { box($0.start, $0.length, 18, 22) }),
+      group("wait", waits.map { box($0.start, $0.length, 6, 34) }),
+      group("work", pieces.map { box($0.start, $0.length, 18, 22) }),
       group(
         "shown",
         late.compactMap(\.frame).map { box($0.start, max(thinnest, $0.length), 6, 34) }),
@@ -184,15 +193,14 @@ struct Page {
     ].filter { !$0.isEmpty }.joined(separator: "\n")
   }
 
-  /// The times at which some late frame was waited for, without overlaps.
-  private func waits(_ late: [FrameDue]) -> [Stretch] {
+  /// Stretches in the order they begin, with those made one that overlap or are so near.
+  private func joined(_ stretches: [Stretch], within gap: Nanoseconds) -> [Stretch] {
     var result: [Stretch] = []
-    for due in late {
-      let end = due.due + due.delay
-      if let last = result.last, due.due <= last.end {
-        result[result.count - 1].end = max(last.end, end)
+    for stretch in stretches {
+      if let last = result.last, stretch.start <= last.end + gap {
+        result[result.count - 1].end = max(last.end, stretch.end)
       } else {
-        result.append(Stretch(start: due.due, end: end))
+        result.append(stretch)
       }
     }
     return result
@@ -210,7 +218,7 @@ struct Page {
       "finished ms", "free time used", "waited for a processor ms/s",
     ]
     let rows = results.outcomes.map(\.figures).map { figures in
-      let hasWork = figures.pieces > 0
+      let hasWork = figures.hasWork
       let start = [
         cell("\(figures.frames)"), cell("\(figures.lateFrames)", bad: figures.lateFrames > 0),
         cell("\(figures.piecesInTheWay)", bad: figures.piecesInTheWay > 0),
@@ -228,12 +236,16 @@ struct Page {
       return "<tr><th scope=\"row\">\(figures.name)</th>"
         + start.joined() + rest.map { cell($0) }.joined() + "</tr>"
     }
+    let absent = results.absent.map {
+      "<tr><th scope=\"row\">\($0.name)</th><td class=\"absent\" colspan=\"\(heads.count - 1)\">"
+        + "\(escaped($0.reason))</td></tr>"
+    }
     return """
       <div class="wide">
       <table>
       <thead><tr>\(heads.map { "<th scope=\"col\">\($0)</th>" }.joined())</tr></thead>
       <tbody>
-      \(rows.joined(separator: "\n"))
+      \((rows + absent).joined(separator: "\n"))
       </tbody>
       </table>
       </div>

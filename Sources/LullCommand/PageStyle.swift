@@ -82,6 +82,7 @@ enum PageStyle {
       color: var(--faint); font-weight: 500; font-size: 12px; line-height: 1.25;
       vertical-align: bottom;
     }
+    td.absent { text-align: left; color: var(--faint); }
     th:first-child { text-align: left; padding-left: 0; white-space: nowrap; }
     footer { font-size: 13px; } footer ul { padding-left: 18px; margin-top: 8px; }
     @media (max-width: 900px) {

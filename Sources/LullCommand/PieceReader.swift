@@ -1,11 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// A file or a part of one: what is read in one go on the main thread.
+/// What is done in one go on the main thread: a file or a part of one to be read, or a time to be
+/// kept busy.
 struct Piece: Equatable, Sendable {
   /// An index into the workload's files.
   var file = 0
   var offset = 0
   var bytes: Int
+  /// The processor time of a made-up piece, which reads nothing; nil for a part of a file.
+  var cost: Nanoseconds?
+
+  /// What its time is learned by: made-up pieces are all alike.
+  var weight: Int { cost == nil ? bytes : 1 }
+}
+
+extension Piece {
+  static func synthetic(_ cost: Nanoseconds) -> Piece { Piece(bytes: 0, cost: cost) }
 }
 
 /// Does the work of pieces and keeps what it came to.
@@ -26,6 +36,10 @@ final class PieceReader {
   }
 
   func run(_ piece: Piece) {
+    if let cost = piece.cost {
+      _ = burn(cost)
+      return
+    }
     do {
       tally.add(try work.read(files[piece.file], piece, buffer: &buffer))
     } catch {

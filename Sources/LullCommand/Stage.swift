@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-import Glibc
-import Lull
 
 /// The main thread of a program with a user interface, for one run of one strategy: frames, input,
 /// the work, and the record of all three.
@@ -8,13 +6,19 @@ import Lull
   /// What a run has to have before it may end, time limit aside.
   struct Plan {
     /// How long frames run alone before the work is handed over.
-    var calm = Demo.calm
+    var calm: Nanoseconds
     /// Frames, that the figures of all strategies weigh the same.
-    var leastFrames = 240
+    var leastFrames: Int
     /// Input events handled, for a latency to tell of.
     var leastInput = 1
     /// The time after the work, to see that it leaves nothing behind.
     var afterwards: Nanoseconds = 250_000_000
+
+    /// As the command has it: half a second of calm, and four seconds at least.
+    static func standard(period: Nanoseconds) -> Plan {
+      Plan(
+        calm: Demo.calm(period: period), leastFrames: Demo.frames(in: 4, period: period))
+    }
   }
 
   /// How long an input event takes to handle.
@@ -30,20 +34,24 @@ import Lull
   private let seed: UInt64
   private let plan: Plan
 
-  private var timeline = Timeline(firstDue: 0, period: Demo.period, end: 0)
+  private var timeline: Timeline
   private var next = 0
-  private var deadline: Nanoseconds = 0
-  private var inputDescriptor: Int32 = -1
-  private var nextFrame: @MainActor () -> Nanoseconds = { .max }
+  /// When the run is over, whatever is left of the work.
+  private(set) var deadline: Nanoseconds = 0
+  /// Where events come from.
+  private(set) var input: Int32 = -1
+  /// Asks the loop when the next frame is due, where that can be known.
+  var nextFrame: @MainActor () -> Nanoseconds = { .max }
   private var endStrategy: @MainActor () -> Void = {}
 
   init(
     _ strategy: any Strategy, workload: Workload, options: DemoOptions, seed: UInt64,
-    plan: Plan = Plan()
+    plan: Plan? = nil
   ) {
     self.strategy = strategy
     self.seed = seed
-    self.plan = plan
+    self.plan = plan ?? .standard(period: options.period)
+    timeline = Timeline(firstDue: 0, period: options.period, end: 0)
     pieces = workload.pieces
     longestPiece = workload.longestPiece
     reader = PieceReader(files: workload.files, longestPiece: workload.longestPiece)
@@ -53,6 +61,8 @@ import Lull
 
   // MARK: - What a strategy sees
 
+  var period: Nanoseconds { timeline.period }
+
   var hasPieces: Bool { next < pieces.count }
 
   /// False when the run is over and the work is to be left as it is.
@@ -60,7 +70,7 @@ import Lull
 
   /// Whether an event waits or a frame is already due: what can be known without knowing of frames
   /// to come.
-  var isAnythingReady: Bool { nextFrame() <= monotonicNow() || isReadable(inputDescriptor) }
+  var isAnythingReady: Bool { nextFrame() <= monotonicNow() || isReadable(input) }
 
   /// Runs the next piece, if there is one.
   ///
@@ -93,91 +103,69 @@ import Lull
   func run() throws(SystemError) -> Run {
     reserve()
     let pipe = try StampPipe()
-    inputDescriptor = pipe.readEnd.number
-    let start = monotonicNow()
-    deadline = start + limit
-    do {
-      try perform(pipe)
-    } catch let error as SystemError {
-      throw error
-    } catch {
-      // The only other thing that can fail is watching the pipe, for want of descriptors.
-      throw SystemError(code: EMFILE)
-    }
+    input = pipe.readEnd.number
+    deadline = monotonicNow() + limit
+    try perform(pipe)
     return Run(timeline: timeline, tally: reader.tally, failures: reader.failures)
   }
 
-  private func perform(_ pipe: borrowing StampPipe) throws {
-    let loop = Loop.main
-    let timer = loop.schedule(every: .nanoseconds(Demo.period), in: .common) { [self] _ in
-      showFrame()
-    }
-    defer { timer.invalidate() }
-    nextFrame = { timer.nextFire.nanoseconds }
-    defer { nextFrame = { .max } }
-    timeline.firstDue = timer.nextFire.nanoseconds
-    loop.idle.frameClock = FrameClock(following: timer)
-    defer { loop.idle.frameClock = nil }
-
-    let source = try loop.watch(inputDescriptor, for: .readable, in: .common) { [self] _, _ in
-      handleInput()
-    }
-    defer { source.invalidate() }
-    // Between two frames, so that the first piece and a frame do not contend for the same moment.
-    let given = timeline.firstDue + plan.calm + Demo.period / 2
-    let starter = loop.schedule(after: .nanoseconds(given - monotonicNow()), in: .common) {
-      [self] _ in handOver()
-    }
-    defer { starter.invalidate() }
-
-    let input = try InputThread(
+  private func perform(_ pipe: borrowing StampPipe) throws(SystemError) {
+    let thread = try InputThread(
       to: pipe.writeEnd.number, seed: seed, perSecond: Demo.inputPerSecond)
+    defer { thread.stop() }
     let (waited, stolen) = (runQueueDelay(), stolenTime())
-    _ = loop.run(in: .default, for: .nanoseconds(limit))
+    try strategy.loop.run(self)
     timeline.runQueueDelay = runQueueDelay() - waited
     timeline.stolen = stolenTime() - stolen
     timeline.end = monotonicNow()
     endStrategy()
     endStrategy = {}
-    input.stop()
   }
 
-  private func handOver() {
+  // MARK: - What its loop calls
+
+  /// The first frame is due then: nothing before it is measured.
+  ///
+  /// - Returns: when to hand the work over. Between two frames, so that the first piece and a frame
+  ///   do not contend for the same moment.
+  func opens(firstDue: Nanoseconds) -> Nanoseconds {
+    timeline.firstDue = firstDue
+    return firstDue + plan.calm + period / 2
+  }
+
+  func handOver() {
     guard strategy.works else { return }
     timeline.workGiven = monotonicNow()
     endStrategy = strategy.begin(self)
   }
 
-  /// A frame that works for as long as it is told to.
-  private func showFrame() {
-    let start = monotonicNow()
-    var end = start
-    while end - start < frameCost { end = monotonicNow() }
-    timeline.frames.append(Stretch(start: start, end: end))
-    if isOver(end) { Loop.main.stop() }
+  /// Works for as long as a frame does.
+  ///
+  /// - Returns: whether there are more to come.
+  func showFrame() -> Bool {
+    let frame = burn(frameCost)
+    timeline.frames.append(frame)
+    return !isOver(frame.end)
+  }
+
+  /// One event, as from a queue of them: those behind it have their turn when frames had theirs.
+  func handleInput() {
+    guard let sent = StampPipe.receive(from: input) else { return }
+    timeline.input.append(InputEvent(sent: sent, handling: burn(Self.inputCost)))
   }
 
   private func isOver(_ now: Nanoseconds) -> Bool {
-    let least = timeline.firstDue + Nanoseconds(plan.leastFrames - 1) * Demo.period
+    let least = timeline.firstDue + Nanoseconds(plan.leastFrames - 1) * period
     guard now >= least, timeline.input.count >= plan.leastInput else { return false }
     guard strategy.works else { return true }
     guard let done = timeline.workDone else { return false }
     return now >= done + plan.afterwards
   }
 
-  /// One event, as from a queue of them: those behind it have their turn when frames had theirs.
-  private func handleInput() {
-    guard let sent = StampPipe.receive(from: inputDescriptor) else { return }
-    let start = monotonicNow()
-    var end = start
-    while end - start < Self.inputCost { end = monotonicNow() }
-    timeline.input.append(InputEvent(sent: sent, handling: Stretch(start: start, end: end)))
-  }
-
   /// The record is not to allocate while it is kept.
   private func reserve() {
     let seconds = Int(limit / 1_000_000_000) + 1
-    timeline.frames.reserveCapacity(seconds * 61)
+    timeline.frames.reserveCapacity(Int(limit / period) + 60)
     timeline.input.reserveCapacity(seconds * Demo.inputPerSecond * 4)
     timeline.pieces.reserveCapacity(pieces.count)
   }

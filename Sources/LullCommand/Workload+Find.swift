@@ -1,10 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 
 extension Workload {
-  /// The work of `path`, or without one of the first standard folder that has enough of it.
+  /// The work that was asked for.
   ///
   /// - Throws: when the path cannot be read or holds nothing to read.
-  static func found(for path: String?, progress: Progress) throws(Failure) -> Workload {
+  static func found(for options: DemoOptions, progress: Progress) throws(Failure) -> Workload {
+    if let pieces = options.pieces {
+      return synthetic(pieces: pieces, cost: Nanoseconds((options.cost * 1e6).rounded()))
+    }
+    return try found(for: options.path, progress: progress)
+  }
+
+  /// The work of `path`, or without one of the first standard folder that has enough of it.
+  private static func found(for path: String?, progress: Progress) throws(Failure) -> Workload {
     if let path { return try read(path, progress: progress) }
     var best: Workload?
     for folder in Demo.standardFolders {

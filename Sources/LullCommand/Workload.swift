@@ -2,7 +2,7 @@
 
 /// The pieces that every strategy runs, and what they came to when they were run first.
 struct Workload: Sendable {
-  /// What was asked for, or the standard folder that was taken.
+  /// What was asked for, or the standard folder that was taken; empty where pieces are made up.
   var path: String
   var files: [String] = []
   /// By path, and by place within a file.
@@ -13,6 +13,8 @@ struct Workload: Sendable {
   var workTime: Nanoseconds = 0
   /// No piece is longer than this many bytes.
   var longestPiece = Workload.largestPiece
+  /// What each piece costs where they are made up; nil where files are read.
+  var pieceCost: Nanoseconds?
 
   var bytes: Int { pieces.reduce(0) { $0 + $1.bytes } }
 
@@ -20,6 +22,17 @@ struct Workload: Sendable {
   static let largestPiece = 256 << 10
   /// How long the whole workload should take, all at once.
   static let wanted: Nanoseconds = 2_000_000_000
+}
+
+extension Workload {
+  /// Pieces that read nothing and take a time that is known, to measure by.
+  static func synthetic(pieces count: Int, cost: Nanoseconds) -> Workload {
+    var workload = Workload(path: "")
+    workload.pieces = Array(repeating: .synthetic(cost), count: count)
+    workload.workTime = Nanoseconds(count) * cost
+    workload.pieceCost = cost
+    return workload
+  }
 }
 
 /// How a file is cut into pieces.

@@ -122,6 +122,12 @@ import Testing
     #expect(figures.freeTimeUsed == 0.5)
   }
 
+  @Test func `Work of which nothing was done is work all the same`() {
+    let figures = figures(timeline(end: 20, frames: [(0, 5)], work: (given: 0, done: nil)))
+    #expect(figures.hasWork && figures.pieces == 0 && figures.finishedMs == nil)
+    #expect(!self.figures(timeline(end: 20, frames: [(0, 5)])).hasWork)
+  }
+
   @Test func `Without work there is no free time to be used`() {
     let figures = figures(timeline(end: 20, frames: [(0, 4), (10, 14)]))
     #expect(figures.freeTimeUsed == nil && figures.finishedMs == nil && figures.workMs == 0)
@@ -138,6 +144,13 @@ import Testing
   @Test func `An empty run has figures too`() {
     let figures = figures(timeline(end: 0))
     #expect(figures.frames == 0 && figures.hitchMsPerS == 0 && figures.worstDelayMs == 0)
+  }
+
+  @Test func `Half a second of frames is thirty at 60 Hz, and one at least`() {
+    #expect(Demo.calm(period: 16_666_667) == 30 * 16_666_667)
+    #expect(Demo.calm(period: 1_000_000) == 500_000_000)
+    #expect(Demo.calm(period: 1_000_000_000) == 1_000_000_000)
+    #expect(Demo.frames(in: 4, period: 16_666_667) == 240)
   }
 
   @Test(arguments: [(0.0, 1), (0.5, 2), (0.51, 3), (0.75, 3), (0.99, 4), (1.0, 4)])

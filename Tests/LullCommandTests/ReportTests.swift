@@ -80,6 +80,21 @@ import Testing
     }
   }
 
+  @Test func `Of very many pieces the page shows where they were, not each`() throws {
+    var timeline = Timeline(firstDue: 0, period: 16_666_667, end: 1_000_000_000)
+    timeline.frames = [Stretch(start: 0, end: 1)]
+    // Two rows of them, with a gap between.
+    timeline.pieces = [0, 500_000_000].flatMap { (start: Nanoseconds) in
+      (0..<15_000).map { Stretch(start: start + $0 * 20_000, end: start + $0 * 20_000 + 10_000) }
+    }
+    timeline.workGiven = 0
+    var results = Self.results
+    results.outcomes = [Outcome(name: "many", summary: "", rounds: [timeline])]
+    let html = Page(results: results).html
+    let work = try #require(part(of: html, from: "<g class=\"work\">", to: "</g>"))
+    #expect(occurrences(of: "<path", in: work) == 2)
+  }
+
   @Test func `The page needs nothing but itself`() {
     let html = Page(results: Self.results).html
     #expect(!html.contains("http"))
@@ -105,6 +120,77 @@ import Testing
     }
     #expect(text.contains("\"files\": 2,"))
     #expect(text.contains("\"bytes\": 1234,"))
+  }
+
+  @Test func `What cannot be played here is told in the table, the page and the JSON`() {
+    var results = Self.results
+    results.absent = [Cast.Absent(name: "somebody-else", reason: "<its library> is not installed")]
+    let report = Report(results: results, style: Style()).text
+    #expect(report.contains("\nsomebody-else <its library> is not installed\n"))
+    #expect(Page(results: results).html.contains("&lt;its library&gt; is not installed"))
+    #expect(
+      results.json.text.contains(
+        """
+          "absent": [
+            {
+              "name": "somebody-else",
+              "reason": "<its library> is not installed"
+            }
+          ],
+        """))
+  }
+
+  @Test func `The best peer is the smoothest of those that are not slow`() throws {
+    func outcome(_ name: String, lateBy delay: Nanoseconds, done: Nanoseconds) -> Outcome {
+      var timeline = Timeline(firstDue: 0, period: 10_000_000, end: 100_000_000)
+      timeline.frames = stride(from: delay, to: timeline.end, by: 10_000_000).map {
+        Stretch(start: $0, end: $0 + 1_000_000)
+      }
+      timeline.pieces = [Stretch(start: 5_000_000, end: 6_000_000)]
+      timeline.workGiven = 0
+      timeline.workDone = done
+      return Outcome(name: name, summary: "", rounds: [timeline])
+    }
+    var results = Self.results
+    results.options.compare = true
+    results.outcomes = [
+      SyntheticRun.outcomes[0],
+      outcome("fast", lateBy: 4_000_000, done: 10_000_000),
+      outcome("fair", lateBy: 2_000_000, done: 40_000_000),
+      outcome("slow", lateBy: 1_500_000, done: 40_000_001),
+      outcome("lulls", lateBy: 0, done: 20_000_000),
+    ]
+    #expect(results.bestPeer?.name == "fair")
+    #expect(results.json.text.contains("\"bestPeer\": \"fair\""))
+    let report = Report(results: results, style: Style()).text.replacing("\n", with: " ")
+    #expect(report.contains("that finish within twice its time is fair, with 200 ms/s."))
+    #expect(
+      Results(workload: results.workload, options: results.options, outcomes: []).bestPeer == nil)
+  }
+
+  @Test func `Made-up pieces are told as such, with nothing found and no path`() {
+    var options = DemoOptions()
+    options.hz = 120
+    let results = Results(
+      workload: .synthetic(pieces: 1200, cost: 500_000), options: options,
+      outcomes: SyntheticRun.outcomes)
+    let text = results.json.text
+    for line in [
+      "\"path\": null,", "\"files\": 0,", "\"pieces\": 1200,", "\"pieceCostMs\": 0.5,",
+      "\"hz\": 120,",
+      "\"framePeriodMs\": 8.333,",
+    ] {
+      #expect(text.contains(line))
+    }
+    #expect(Self.results.json.text.contains("\"pieceCostMs\": null,"))
+    #expect(results.headline == "1,200 pieces of 0.5 ms, made up: 0.60 s of work.")
+    #expect(results.findings == nil)
+    let report = Report(results: results, style: Style()).text
+    #expect(report.hasPrefix("1,200 pieces of 0.5 ms, made up: 0.60 s of work.\n"))
+    #expect(report.contains("a frame every 8.3 ms"))
+    let html = Page(results: results).html
+    #expect(html.contains("<title>lull demo: made-up pieces</title>"))
+    #expect(html.contains("close-up of 150 ms"))
   }
 
   @Test func `The round that is drawn is the middle one`() {

@@ -8,6 +8,8 @@ import XCTest
 ///
 /// The class is of no actor: the runner cannot call a test that is.
 final class StageTests: XCTestCase {
+  private static let strategies = Cast(comparing: true).strategies
+
   private func workload(in folder: TemporaryFolder) throws -> Workload {
     for index in 0..<12 {
       try folder.write(
@@ -20,10 +22,11 @@ final class StageTests: XCTestCase {
 
   /// A run that is over when it has done what it should; its time limit only ever fails a test.
   private func perform(
-    _ strategy: any Strategy, _ workload: Workload, calm: Nanoseconds = 2 * Demo.period,
-    frameCost: Double = 1, seconds: Double = 60
+    _ strategy: any Strategy, _ workload: Workload, calm: Nanoseconds = 33_333_334,
+    frameCost: Double = 1, hz: Double = 60, seconds: Double = 60
   ) throws -> Stage.Run {
     var options = DemoOptions()
+    options.hz = hz
     options.seconds = seconds
     options.frameCost = frameCost
     let plan = Stage.Plan(calm: calm, leastFrames: 3, leastInput: 2, afterwards: 0)
@@ -36,7 +39,7 @@ final class StageTests: XCTestCase {
     let folder = try TemporaryFolder()
     let workload = try workload(in: folder)
     XCTAssertEqual(workload.pieces.count, 12)
-    for strategy in strategies {
+    for strategy in Self.strategies {
       let run = try perform(strategy, workload)
       let timeline = run.timeline
       XCTAssertEqual(timeline.pieces.count, strategy.works ? 12 : 0, strategy.name)
@@ -47,6 +50,35 @@ final class StageTests: XCTestCase {
       XCTAssertGreaterThanOrEqual(timeline.input.count, 2, strategy.name)
       XCTAssert(timeline.isInOrder, strategy.name)
     }
+  }
+
+  func testMadeUpPiecesAreAllDoneAndTakeTheirTime() throws {
+    let cost: Nanoseconds = 300_000
+    let workload = Workload.synthetic(pieces: 25, cost: cost)
+    for strategy in Self.strategies where strategy.works {
+      let run = try perform(strategy, workload, hz: 125)
+      XCTAssertEqual(run.timeline.pieces.count, 25, strategy.name)
+      XCTAssertNotNil(run.timeline.workDone, strategy.name)
+      XCTAssert(run.timeline.pieces.allSatisfy { $0.length >= cost }, strategy.name)
+      XCTAssertEqual(run.tally, Tally(), strategy.name)
+      XCTAssert(run.timeline.isInOrder, strategy.name)
+    }
+  }
+
+  func testABatchIsAsManyPiecesAsItSays() throws {
+    let run = try perform(
+      BatchPerPass(batchSize: 4), .synthetic(pieces: 10, cost: 10_000), frameCost: 0.1)
+    XCTAssertEqual(run.timeline.pieces.count, 10)
+    XCTAssertNotNil(run.timeline.workDone)
+  }
+
+  func testFramesComeAtTheRateThatWasAskedFor() throws {
+    let run = try perform(NoWork(), .synthetic(pieces: 1, cost: 1), frameCost: 0.1, hz: 250)
+    XCTAssertEqual(run.timeline.period, 4_000_000)
+    // A timer is never early.
+    XCTAssertGreaterThanOrEqual(
+      run.timeline.end - run.timeline.firstDue,
+      Nanoseconds(run.timeline.frames.count - 1) * 4_000_000)
   }
 
   func testAPieceWhoseFileIsGoneIsCountedAndTheOthersAreRead() throws {
@@ -63,7 +95,7 @@ final class StageTests: XCTestCase {
   func testWorkThatIsNeverHandedOverIsNotDone() throws {
     let folder = try TemporaryFolder()
     let workload = try workload(in: folder)
-    for strategy in strategies {
+    for strategy in Self.strategies {
       let run = try perform(strategy, workload, calm: 3_600_000_000_000, seconds: 0.05)
       XCTAssertNil(run.timeline.workGiven, strategy.name)
       XCTAssertNil(run.timeline.workDone, strategy.name)

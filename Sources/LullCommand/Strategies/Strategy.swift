@@ -7,6 +7,8 @@ protocol Strategy: Sendable {
   var summary: String { get }
   /// False for the one that shows what the machine does by itself.
   var works: Bool { get }
+  /// The loop it is played on.
+  @MainActor var loop: any StageLoop { get }
 
   /// The work is there: called once, on the main loop, at the moment it is handed over.
   ///
@@ -16,10 +18,8 @@ protocol Strategy: Sendable {
 
 extension Strategy {
   var works: Bool { true }
+  @MainActor var loop: any StageLoop { LullStageLoop() }
 }
-
-/// All of them, in the order they run.
-let strategies: [any Strategy] = [NoWork(), AllAtOnce(), OnePerPass(), KernelOnly(), Lulls()]
 
 /// No work: the same frames and the same input, to see what the machine itself does to them.
 struct NoWork: Strategy {

@@ -2,7 +2,7 @@
 import Glibc
 import Synchronization
 
-// What the command asks of the system. All of its `unsafe` is here.
+// What the command asks of the system. All of its `unsafe` is in this folder.
 
 /// A system call that failed, in the system's own words.
 struct SystemError: Error, Equatable, CustomStringConvertible {
@@ -27,8 +27,14 @@ private func read(_ clock: clockid_t) -> Nanoseconds {
   return Nanoseconds(time.tv_sec) * 1_000_000_000 + Nanoseconds(time.tv_nsec)
 }
 
+extension timespec {
+  init(_ moment: Nanoseconds) {
+    self.init(tv_sec: Int(moment / 1_000_000_000), tv_nsec: Int(moment % 1_000_000_000))
+  }
+}
+
 func sleep(until moment: Nanoseconds) {
-  var time = timespec(tv_sec: Int(moment / 1_000_000_000), tv_nsec: Int(moment % 1_000_000_000))
+  var time = timespec(moment)
   while unsafe clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &time, nil) == EINTR {}
 }
 
