@@ -186,4 +186,41 @@ extension Bench {
       return .continue
     }
   }
+
+  func testFunctionsOfTheMainActorGoOnInLulls() {
+    onMain { bench in
+      let idle = Loop.main.idle
+      idle.resetReport()
+      Task { @MainActor in
+        for _ in 0..<3 {
+          await idle.lull()
+          // What comes after a lull is part of its piece, which is counted when it has ended.
+          bench.mark("\(idle.report.pieces)")
+        }
+        for await letter in idle.paced(["a", "b"]) { bench.mark("\(letter)\(idle.report.pieces)") }
+        idle.offload(key: "sum", onEnd: { _ in Loop.main.stop() }) {
+          1 + 1
+        } then: { sum in
+          bench.mark("sum \(sum)")
+        }
+      }
+      XCTAssertEqual(Loop.main.run(in: .default, for: .seconds(60)), .stopped)
+      XCTAssertEqual(bench.marks, ["0", "1", "2", "a3", "b4", "sum 2"])
+    }
+  }
+
+  func testWorkOfTheMainActorSaysItselfWhetherThereIsMore() {
+    onMain { bench in
+      let idle = Loop.main.idle
+      idle.perform(key: "resumable", options: .init(priority: .high)) {
+        bench.mark("piece")
+        return bench.marks.count < 3 ? .more : .done
+      }
+      bench.runAll()
+      XCTAssertEqual(bench.marks, ["piece", "piece", "piece"])
+      idle.overflow = .dropNewest
+      XCTAssertEqual(idle.queue.overflow, .dropNewest)
+      idle.overflow = .reject
+    }
+  }
 }

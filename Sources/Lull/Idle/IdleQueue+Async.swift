@@ -26,15 +26,9 @@ extension IdleQueue {
     options: IdleWork.Options = .init(), isolation: isolated (any Actor)? = #isolation,
     file: String = #fileID, line: UInt = #line
   ) async {
-    let work = Lull(loop, CallSite(file: file, line: line), options)
-    await withTaskCancellationHandler {
-      await withCheckedContinuation(isolation: isolation) { continuation in
-        work.continuation = continuation
-        _ = queue(work)
-      }
-    } onCancel: {
-      work.cancel()
-    }
+    if Task.isCancelled { return }
+    let gate = LullGate(self, CallSite(file: file, line: line), options)
+    await gate.pass(isolation: isolation)
   }
 
   /// The elements of a sequence, each in a lull: the body of the loop is a piece of idle work.
@@ -98,31 +92,6 @@ struct CallSite: Hashable, Sendable, CustomStringConvertible {
   let file: String
   let line: UInt
   var description: String { "\(file):\(line)" }
-}
-
-/// A function that waits for a lull.
-final class Lull: IdleWork, @unchecked Sendable {  // written before it is queued
-  var continuation: CheckedContinuation<Void, Never>?
-  private let site: CallSite
-
-  init(_ loop: Loop, _ site: CallSite, _ options: Options) {
-    self.site = site
-    super.init(loop, options, weight: 1, onEnd: nil)
-  }
-
-  override var key: IdleKey? { IdleKey(site) }
-  override var keyName: String { "\(site)" }
-  override var total: Int? { 1 }
-  override var nextWeight: Int? { stage == .spent ? nil : 1 }
-
-  override func step() -> IdleAnswer {
-    stage = .spent
-    let continuation = continuation.take()
-    loop.runJobs { continuation?.resume() }
-    return .continue
-  }
-
-  override func free() { continuation.take()?.resume() }
 }
 
 /// How a sequence is paced.

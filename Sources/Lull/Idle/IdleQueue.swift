@@ -74,13 +74,16 @@ public struct IdleQueue: Sendable {
   /// What has been done so far, and why work waited. On the loop's thread.
   public var report: IdleReport {
     loop.preconditionOnLoop()
-    return loop.idleState.value.tally.report
+    var report = loop.idleState.value.tally.report
+    report.drops += loop.idleCounts.refused.load(ordering: .relaxed)
+    return report
   }
 
   /// Begins the report anew. On the loop's thread.
   public func resetReport() {
     loop.preconditionOnLoop()
     loop.idleState.value.tally = IdleTally()
+    loop.idleCounts.refused.store(0, ordering: .relaxed)
   }
 
   // MARK: Queueing
@@ -195,6 +198,7 @@ public struct IdleQueue: Sendable {
   func takesIn(_ work: IdleWork) -> Bool {
     let waiting = loop.idleCounts.waiting.wrappingAdd(1, ordering: .relaxed).newValue
     guard waiting > limit, overflow == .reject else { return true }
+    loop.idleCounts.refused.wrappingAdd(1, ordering: .relaxed)
     end(work, .dropped)
     return false
   }
@@ -294,6 +298,8 @@ final class IdleCounts: Sendable {
   let limit = Atomic<Int>(.max)
   let overflow = Atomic<UInt8>(IdleQueue.Overflow.reject.rawValue)
   let traversals = Atomic<Int>(0)
+  /// Items that were one too many.
+  let refused = Atomic<Int>(0)
 }
 
 /// What is asked of an idle queue.
