@@ -72,8 +72,8 @@ import Testing
       #expect(loop.run() == .finished)
       #expect(
         timeline.text
-          == "p0 +3 p1 +3 p2 +3 sleep +1 wake frame +2 p3 +3 p4 +3 sleep +2 wake frame +2 p5 +3 "
-          + "sleep +5 wake frame +2 sleep +8 wake frame +2 sleep +8 wake frame")
+          == "p0 +3 sleep +7 wake frame +2 p1 +3 p2 +3 sleep +2 wake frame +2 p3 +3 p4 +3 sleep +2 "
+          + "wake frame +2 p5 +3 sleep +5 wake frame +2 sleep +8 wake frame")
     }
   }
 

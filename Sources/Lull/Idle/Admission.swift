@@ -51,8 +51,8 @@ package struct Admission {
 
   /// Whether no piece has run since the last frame (or timer) was served, on time.
   private var isFresh = true
-  /// How far from the next frame or timer a piece has to end. It follows how far pieces of late went
-  /// beyond what was expected of them.
+  /// How far from the next frame or timer a piece has to end. It follows how far pieces of late
+  /// went beyond what was expected of them.
   package private(set) var margin = Admission.leastMargin
   /// When the next frame is due, as last seen.
   private var expectedFrame = Int64.max

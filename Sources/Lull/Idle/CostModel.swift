@@ -10,6 +10,8 @@
 /// A value: it is told durations and reads no clock.
 package struct CostModel {
   private var classes: [Histogram?] = []
+  /// How many costs it has learned, in all classes.
+  private var known = 0
 
   package init() {}
 
@@ -17,15 +19,22 @@ package struct CostModel {
   var isEmpty: Bool { classes.isEmpty }
 
   /// Nanoseconds that a piece of `weight` is expected to take at most; nil before the first.
-  package func expected(weight: Int) -> Int64? {
+  package func expected(weight: Int) -> Int64? { cost(weight) { $0.bound } }
+
+  /// The same where much depends on it: more, while few are known and those differ.
+  package func cautious(weight: Int) -> Int64? {
+    cost(weight) { $0.cautiousBound(amongOthers: known > $0.total + 1) }
+  }
+
+  private func cost(_ weight: Int, _ bound: (Histogram) -> Int64) -> Int64? {
     let own = CostModel.weightClass(weight)
-    if own < classes.count, let costs = classes[own] { return scaled(costs.bound, weight) }
+    if own < classes.count, let costs = classes[own] { return scaled(bound(costs), weight) }
     // From smaller pieces the cost of a unit errs high; a larger piece costs at least as much.
     for smaller in stride(from: min(own, classes.count) - 1, through: 0, by: -1) {
-      if let costs = classes[smaller] { return scaled(costs.bound, weight) }
+      if let costs = classes[smaller] { return scaled(bound(costs), weight) }
     }
     for larger in stride(from: own + 1, to: classes.count, by: 1) {
-      if let costs = classes[larger] { return scaled(costs.bound, 2 << larger) }
+      if let costs = classes[larger] { return scaled(bound(costs), 2 << larger) }
     }
     return nil
   }
@@ -38,6 +47,7 @@ package struct CostModel {
     let units = held * CostModel.unit
     let perUnit = weight > 1 ? units / Int64(weight) : units
     if classes[own] == nil { classes[own] = Histogram() }
+    known += 1
     classes[own]!.add(perUnit)
   }
 
@@ -62,7 +72,7 @@ private struct Histogram {
   private static let memory = 1600
 
   private var counts: [UInt16] = []
-  private var total = 0
+  private(set) var total = 0
   /// The costs that one in 400, and one in 50, exceeded.
   private var rare = Cursor()
   private var seldom = Cursor()
@@ -72,12 +82,26 @@ private struct Histogram {
   /// processor: it would keep the key out of every gap for hundreds of pieces, and no caution helps
   /// against the next one.
   private(set) var bound: Int64 = 0
+  private var least = Int64.max
+
+  /// Of few that differ the next may well exceed the highest: by eight times their spread, shared by
+  /// how many they are. One alone says nothing of its spread; less caution does where pieces of
+  /// other weights are known.
+  func cautiousBound(amongOthers: Bool) -> Int64 {
+    if total == 1 {
+      if amongOthers { return bound.addingClamped(bound / 2) }
+      return bound > .max / 6 ? .max : 6 * bound
+    }
+    let more = (bound - min(bound, least)).multipliedReportingOverflow(by: 8)
+    return more.overflow ? .max : bound.addingClamped(more.partialValue / Int64(max(1, total)))
+  }
 
   mutating func add(_ cost: Int64) {
     let step = Histogram.step(of: cost)
     while counts.count <= step { counts.append(0) }
     counts[step] += 1
     total += 1
+    least = min(least, cost)
     rare.note(step)
     seldom.note(step)
     if total >= Histogram.memory { forgetHalf() }

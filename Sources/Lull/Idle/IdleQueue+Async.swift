@@ -87,6 +87,27 @@ extension IdleQueue {
   }
 }
 
+extension Loop {
+  /// Lets a function of an actor of this loop go on, and runs the job that comes of it here. On the
+  /// loop's thread.
+  func runJobs(after resume: () -> Void) {
+    idleState.value.collects = true
+    resume()
+    idleState.value.collects = false
+    let jobs = idleState.value.jobs
+    idleState.value.jobs = []
+    for job in jobs { run(job) }
+    guard let mode = state.value.mode, state.value.watchesMainQueue else { return }
+    _ = drainMainQueue(in: mode)
+  }
+
+  /// Takes a job that a lull lets go on, and that is part of its piece.
+  func keepsForLull(_ job: UnownedJob) -> Bool {
+    if idleState.value.collects { idleState.value.jobs.append(job) }
+    return idleState.value.collects
+  }
+}
+
 /// Where a function waits: what its pieces cost is learned by that.
 struct CallSite: Hashable, Sendable, CustomStringConvertible {
   let file: String

@@ -50,7 +50,9 @@ extension IdleQueue {
     if isTracking, work.tracking != .run, !hastened, waitsForTracking(work, at: moment.now, &next) {
       return nil
     }
-    guard let piece = nextPiece(of: work, in: lane) else { return .ended }
+    guard let piece = nextPiece(of: work, in: lane, moment.nextFrame != nil) else {
+      return .ended
+    }
     if loop.idleState.value.admission.admits(piece, at: moment) {
       return .ran(
         until: run(
@@ -84,7 +86,7 @@ extension IdleQueue {
   /// Runs one piece that has waited for as long as it may, though the loop is busy.
   func runOverdue(at now: Int64, isTracking: Bool) {
     guard let lane = loop.idleState.value.backlog.overdue(at: now, isTracking: isTracking),
-      let work = lane.value.first, let piece = nextPiece(of: work, in: lane)
+      let work = lane.value.first, let piece = nextPiece(of: work, in: lane, false)
     else { return }
     run(
       work, in: lane, at: now, piece, nextFrame: nextFrame(at: now), isTracking, hastened: true)
@@ -130,11 +132,14 @@ extension IdleQueue {
   /// What is known of the next piece of a key's first item; nil if that had none left and was
   /// ended.
   @inline(__always)
-  private func nextPiece(of work: IdleWork, in lane: Lane.Reference) -> Admission.Piece? {
+  private func nextPiece(
+    of work: IdleWork, in lane: Lane.Reference, _ hasFrames: Bool
+  ) -> Admission.Piece? {
     if work.stage == .new {
       // To begin is to run the caller's code: that waits for the piece, unless its weight decides.
       guard work.isWeighted, !lane.value.costs.isEmpty || work.declaredCost != nil else {
-        return Admission.Piece(cost: cost(of: work, 1, in: lane), overdueAt: work.overdueAt)
+        return Admission.Piece(
+          cost: cost(of: work, 1, in: lane, hasFrames), overdueAt: work.overdueAt)
       }
       begin(work)
       if endIfCancelled(work, afterPiece: false) { return nil }
@@ -143,14 +148,20 @@ extension IdleQueue {
       take(work, .finished)
       return nil
     }
-    return Admission.Piece(cost: cost(of: work, weight, in: lane), overdueAt: work.overdueAt)
+    return Admission.Piece(
+      cost: cost(of: work, weight, in: lane, hasFrames), overdueAt: work.overdueAt)
   }
 
   /// What was learned, or what the caller says where that is more.
   @inline(__always)
-  private func cost(of work: IdleWork, _ weight: Int, in lane: Lane.Reference) -> Int64? {
+  private func cost(
+    of work: IdleWork, _ weight: Int, in lane: Lane.Reference, _ hasFrames: Bool
+  ) -> Int64? {
+    guard let unit = work.declaredCost else {
+      return hasFrames
+        ? lane.value.costs.cautious(weight: weight) : lane.value.costs.expected(weight: weight)
+    }
     let learned = lane.value.costs.expected(weight: weight)
-    guard let unit = work.declaredCost else { return learned }
     let (declared, overflow) = unit.multipliedReportingOverflow(by: Int64(max(1, weight)))
     return max(overflow ? .max : declared, learned ?? 0)
   }

@@ -245,7 +245,7 @@ extension IdleWork.Priority {
 
 /// The key of idle work: what costs are learned by, and what runs in order.
 @usableFromInline
-struct IdleKey: Hashable, CustomStringConvertible, @unchecked Sendable {  // of a Sendable value only
+struct IdleKey: Hashable, CustomStringConvertible, @unchecked Sendable {  // of a Sendable value
   private let value: AnyHashable
 
   @usableFromInline

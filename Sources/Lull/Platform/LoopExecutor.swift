@@ -17,8 +17,8 @@ extension Loop: SerialExecutor {
   public func enqueue(_ job: consuming ExecutorJob) {
     let job = UnownedJob(job)
     // One that a lull has let go on is part of that lull's piece.
-    if isCurrent, idleState.value.collects { return idleState.value.jobs.append(job) }
-    perform(in: .common) { [self] in unsafe job.runSynchronously(on: asUnownedSerialExecutor()) }
+    if isCurrent, keepsForLull(job) { return }
+    perform(in: .common) { [self] in run(job) }
   }
 
   /// The executor to hand to an actor.
@@ -29,15 +29,6 @@ extension Loop: SerialExecutor {
   /// Traps on another thread than the loop's.
   public func checkIsolated() { preconditionOnLoop() }
 
-  /// Lets a function of an actor of this loop go on, and runs the job that comes of it here. On the
-  /// loop's thread.
-  func runJobs(after resume: () -> Void) {
-    idleState.value.collects = true
-    resume()
-    idleState.value.collects = false
-    let jobs = idleState.value.jobs
-    idleState.value.jobs = []
-    for job in jobs { unsafe job.runSynchronously(on: asUnownedSerialExecutor()) }
-    if let mode = state.value.mode, state.value.watchesMainQueue { _ = drainMainQueue(in: mode) }
-  }
+  /// Runs a job of one of its actors. On the loop's thread.
+  func run(_ job: UnownedJob) { unsafe job.runSynchronously(on: asUnownedSerialExecutor()) }
 }

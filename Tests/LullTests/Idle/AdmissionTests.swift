@@ -186,6 +186,22 @@ private func ms(_ count: Double) -> Int64 { Int64((count * 1_000_000).rounded())
     #expect(about(costs.expected(weight: 1), Double(cost)))
   }
 
+  @Test func `is cautious while few are known, and those differ`() {
+    var costs = CostModel()
+    #expect(costs.cautious(weight: 1) == nil)
+    costs.learn(ms(1), weight: 1)
+    #expect(about(costs.cautious(weight: 1), 6_000_000))
+    costs.learn(ms(1), weight: 1)
+    // Equal ones leave the width of a step.
+    #expect(costs.cautious(weight: 1)! < 1_200_000)
+    costs.learn(ms(9), weight: 1)
+    #expect(costs.cautious(weight: 1)! > 20_000_000)
+    for _ in 0..<600 { costs.learn(ms(9), weight: 1) }
+    #expect(about(costs.cautious(weight: 1), 9_000_000 * 1.012))
+    costs.learn(.max, weight: 1)
+    #expect(costs.cautious(weight: .max) == .max)
+  }
+
   @Test func `goes by the highest of a few`() {
     var costs = CostModel()
     for cost in [1, 5, 2, 3] { costs.learn(ms(cost), weight: 1) }

@@ -194,7 +194,7 @@ private actor Resident {
     let work = runner.loop.idle.offload(key: 0) {
       for await _ in gate {}
       wasCancelled.value = Task.isCancelled
-      return Watched(Shared(0))
+      return 1
     } then: { _ in
       Issue.record("committed after it was cancelled")
     }

@@ -62,6 +62,77 @@ import Testing
     }
   }
 
+  /// The same numbers in each run of the test.
+  private struct Seeded: RandomNumberGenerator {
+    var state: UInt64
+    mutating func next() -> UInt64 {
+      state = state &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
+      return state ^ (state >> 29)
+    }
+  }
+
+  /// Keys whose pieces take what is theirs, give or take a tenth. The packing that nobody beats
+  /// fills every gap to its end.
+  @Test(arguments: [60, 90, 120] as [Int64], 1...3 as ClosedRange<UInt64>)
+  func `packs keys of many costs`(hertz: Int64, seed: UInt64) {
+    withVirtualLoop { loop, time in
+      let load = Load(hertz: hertz, pieces: 0, cost: 0)
+      let gap = Double(load.period - Self.drawing) / 1_000_000
+      let means = [0.1, 0.3, 0.8, 1.5, 2.5, 4, 6, 10].filter { $0 * 1.1 < gap - 0.3 }
+      let random = Shared(Seeded(state: seed))
+      let left = Shared(means.count)
+      let finished = Shared<Int64>(0)
+      let total = Shared(0.0)
+      for mean in means {
+        loop.idle.forEach(
+          0..<Int(600 / mean), key: mean,
+          onEnd: { _ in
+            left.value -= 1
+            finished.value = time.now.nanoseconds
+          }
+        ) { _, _ in
+          let cost = mean * Double.random(in: 0.9...1.1, using: &random.value)
+          total.value += cost
+          time.advance(by: milliseconds(cost))
+          return .continue
+        }
+      }
+      let delays = delays(at: load, loop, time) { left.value == 0 }
+      // A key's first piece is excepted.
+      #expect(delays.count { $0 > 1_000_000 } <= means.count)
+      #expect(delays.dropFirst(means.count + 1).allSatisfy { $0 <= 1_000_000 })
+      let ideal = (total.value / gap).rounded(.up) * Double(load.period)
+      #expect(Double(finished.value - load.period) <= ideal * 1.15)
+    }
+  }
+
+  /// One key, and costs that nobody could foresee. Who knows the highest and nothing else lets a
+  /// piece begin while that fits, and one after each frame.
+  @Test(arguments: 1...6 as ClosedRange<UInt64>)
+  func `makes no frame late with costs at random`(seed: UInt64) {
+    withVirtualLoop { loop, time in
+      let load = Load(hertz: 60, pieces: 0, cost: 0)
+      var random = Seeded(state: seed)
+      let costs = (0..<1000).map { _ in
+        Int64(Double.random(in: 0.1...12, using: &random) * 1_000_000)
+      }
+      let finished = Shared<Int64>(0)
+      loop.idle.forEach(costs, onEnd: { _ in finished.value = time.now.nanoseconds }) { _, cost in
+        time.advance(by: .nanoseconds(cost))
+        return .continue
+      }
+      let delays = delays(at: load, loop, time) { finished.value > 0 }
+      #expect(delays.allSatisfy { $0 <= 1_000_000 })
+      var best = load.period + Self.drawing
+      for cost in costs {
+        let into = best % load.period
+        if into > load.period - 12_000_000 { best += load.period - into + Self.drawing }
+        best += cost
+      }
+      #expect(Double(finished.value) <= Double(best) * 1.05)
+    }
+  }
+
   // At 120 Hz there is no room for them, and a frame later they have to be let in all the same.
   @Test func `makes no two frames late in a row, where no gap holds a piece`() {
     let load = Load(hertz: 120, pieces: 100, cost: 5)
@@ -94,7 +165,8 @@ import Testing
       let delays = delays(at: load, loop, time) { finished.value }
       #expect(delays.allSatisfy { $0 <= 1_000_000 })
       let total = weights.reduce(0, +)
-      #expect(Double(delays.count) <= Double(total) / 12_667 * 1.15)
+      // Beside what packing costs, each of twelve classes of weights has a first piece.
+      #expect(Double(delays.count) <= Double(total) / 12_667 * 1.2)
     }
   }
 
