@@ -84,8 +84,8 @@ private struct Histogram {
   private(set) var bound: Int64 = 0
   private var least = Int64.max
 
-  /// Of few that differ the next may well exceed the highest: by eight times their spread, shared by
-  /// how many they are. One alone says nothing of its spread; less caution does where pieces of
+  /// Of few that differ the next may well exceed the highest: by eight times their spread, shared
+  /// by how many they are. One alone says nothing of its spread; less caution does where pieces of
   /// other weights are known.
   func cautiousBound(amongOthers: Bool) -> Int64 {
     if total == 1 {

@@ -127,7 +127,7 @@ struct Pace: Sendable {
   }
 }
 
-/// The elements of a sequence, each in a lull. See ``IdleQueue/paced(_:options:file:line:)``.
+/// The elements of a sequence, each in a lull: what `paced(_:)` of a queue makes.
 public struct PacedSequence<Elements: Sequence>: AsyncSequence {
   /// What it gives.
   public typealias Element = Elements.Element
