@@ -202,7 +202,11 @@ extension IdleQueue {
     if let weight {
       lane.value.costs.learn(time, weight: weight)
       work.took(time)
-      loop.idleState.value.tally.ran(work, for: time, after: began - work.waitsSince)
+      loop.idleState.value.tally.ran(for: time, after: began - work.waitsSince)
+      if time > lane.value.longest {
+        lane.value.longest = time
+        loop.idleState.value.tally.tookLongest(work, time)
+      }
       if let cost = piece.cost, time > cost { loop.idleState.value.tally.overruns += 1 }
     }
     if let nextFrame, ended > nextFrame.addingClamped(Admission.onTime) {

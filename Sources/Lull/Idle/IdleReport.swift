@@ -91,14 +91,16 @@ struct IdleTally {
   }
 
   @inline(__always)
-  mutating func ran(_ work: IdleWork, for time: Int64, after wait: Int64) {
+  mutating func ran(for time: Int64, after wait: Int64) {
     pieces += 1
     self.time &+= time
     if wait > longestWait { longestWait = wait }
-    if time > leastLongest { note(work.keyName, time) }
   }
 
-  private mutating func note(_ key: String, _ time: Int64) {
+  /// No piece of its key has taken so long.
+  mutating func tookLongest(_ work: IdleWork, _ time: Int64) {
+    guard time > leastLongest else { return }
+    let key = work.keyName
     if let known = longest.firstIndex(where: { $0.key == key }) {
       longest[known].time = max(longest[known].time, time)
     } else {

@@ -154,6 +154,20 @@ private func ms(_ count: Double) -> Int64 { Int64((count * 1_000_000).rounded())
     #expect(!admission.isSpent(at: moment(1190)))
   }
 
+  @Test func `keeps more clear of a frame where pieces took longer than expected`() {
+    var admission = Lull.Admission()
+    #expect(admission.margin == 150_000)
+    for _ in 0..<40 { admission.pieceRan(took: ms(6), expected: ms(5)) }
+    #expect(admission.margin > 1_000_000 && admission.margin <= 1_150_000)
+    // An accident counts for no more than two milliseconds.
+    for _ in 0..<40 { admission.pieceRan(took: ms(500), expected: ms(5)) }
+    #expect(admission.margin <= 2_000_000)
+    #expect(!admission.admits(piece(5), at: moment(5, frame: 11)))
+    for _ in 0..<5000 { admission.pieceRan(took: ms(5), expected: ms(5)) }
+    #expect(admission.margin < 151_000)
+    #expect(admission.admits(piece(5), at: moment(5, frame: 11)))
+  }
+
   @Test func `hastens one piece a share`() {
     var admission = Lull.Admission()
     admission.shareBegins(at: 0)
