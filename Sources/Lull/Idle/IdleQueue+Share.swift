@@ -303,6 +303,7 @@ extension Loop {
     let isTracking = state.value.modes[run.mode].mode == .eventTracking
     var now = poller.now
     idle.shareBegins(at: now)
+    idleState.value.shareIsOver = false
     var ranAny = false
     while idle.hasWork {
       let isBusy = mustNotSleep(pass)
@@ -317,7 +318,9 @@ extension Loop {
         break
       }
       switch idle.runPiece(at: now, nextTimer: nextTimer, isTracking: isTracking) {
-      case .ran(let end): (ranAny, now) = (true, end)
+      case .ran(let end):
+        (ranAny, now) = (true, end)
+        if idleState.value.shareIsOver { return now }
       case .ended: break
       case .wait(let until): return until
       }

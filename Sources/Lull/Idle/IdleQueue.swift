@@ -183,6 +183,13 @@ public struct IdleQueue: Sendable {
   /// Cancels all work of `key` that is queued so far. Any thread.
   public func cancel(key: some Hashable & Sendable) { submit(.cancelKey(IdleKey(key))) }
 
+  /// Ends the share of time that this pass gives: no other piece begins in it. For a piece that has
+  /// asked for a frame, which ought to come next. On the loop's thread.
+  public func endShare() {
+    loop.preconditionOnLoop()
+    loop.idleState.value.shareIsOver = true
+  }
+
   /// What was queued last, if it waits still; nil on other threads.
   @usableFromInline
   var latest: IdleWork? { loop.isCurrent ? loop.idleState.value.backlog.latest : nil }
@@ -282,6 +289,8 @@ struct IdleState: ~Copyable {
   var frameSeen: Int64?
   /// The item whose piece runs.
   var running = Unretained<IdleWork>(nil)
+  /// A piece has asked for no other to begin in this pass.
+  var shareIsOver = false
   /// Work has come that no share has looked at yet.
   var hasNews = false
   /// While the user drags or scrolls, throttled work waits until then.

@@ -135,6 +135,9 @@ public struct MainIdleQueue: Sendable {
       onEnd: onEnd.map { OnMain.closure($0) }, make, then: OnMain.committing(commit))
   }
 
+  /// See ``IdleQueue/endShare()``.
+  public func endShare() { queue.endShare() }
+
   /// See ``IdleQueue/cancel(key:)``.
   public func cancel(key: some Hashable & Sendable) { queue.cancel(key: key) }
 }

@@ -181,6 +181,24 @@ import Testing
     }
   }
 
+  // facebook/react#31784: the next piece squeezed in between a commit and its frame.
+  @Test func `let a piece end the share of its pass`() {
+    withVirtualLoop { loop, time in
+      let passes = Shared(0)
+      let passOf = Shared<[Int]>([])
+      loop.observe(.beforeTimers) { _, _ in passes.value += 1 }
+      loop.idle.forEach(0..<4) { index, _ in
+        passOf.value.append(passes.value)
+        if index == 1 { loop.idle.endShare() }
+        return .continue
+      }
+      loop.keepAlive()
+      _ = loop.run(in: .default, for: .milliseconds(1))
+      #expect(passOf.value == [1, 1, 2, 2])
+    }
+  }
+
+  // Stremio/stremio-linux-shell#120, Mudlet/Mudlet#10835: nothing to do, at all of a processor.
   @Test func `of work that says itself whether there is more`() {
     withVirtualLoop { loop, time in
       let ran = Shared<[Double]>([])
