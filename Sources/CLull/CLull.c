@@ -6,6 +6,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -22,6 +23,11 @@ __attribute__((constructor)) static void loaded(void) {
 uintptr_t lull_main_thread(void) { return main_thread; }
 bool lull_is_main_thread(void) { return getpid() == (pid_t)syscall(SYS_gettid); }
 uint32_t lull_fork_generation(void) { return fork_generation; }
+
+long lull_preemptions(void) {
+  struct rusage usage;
+  return getrusage(RUSAGE_THREAD, &usage) == 0 ? usage.ru_nivcsw : 0;
+}
 
 static struct timespec span(int64_t nanoseconds) {
   return (struct timespec){nanoseconds / 1000000000, nanoseconds % 1000000000};

@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
+#include <sched.h>
 #include <signal.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -118,3 +119,13 @@ int test_refuse(const char *call, int error) {
 }
 
 long test_timer_slack(void) { return prctl(PR_GET_TIMERSLACK, 0, 0, 0, 0); }
+
+void test_pin_to_one_processor(void) {
+  cpu_set_t allowed, one;
+  if (sched_getaffinity(0, sizeof allowed, &allowed) != 0) abort();
+  int first = 0;
+  while (!CPU_ISSET(first, &allowed)) first++;
+  CPU_ZERO(&one);
+  CPU_SET(first, &one);
+  if (sched_setaffinity(0, sizeof one, &one) != 0) abort();
+}

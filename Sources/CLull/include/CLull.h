@@ -47,6 +47,9 @@ int lull_poll_ns(struct pollfd *descriptors, int count, int64_t nanoseconds);
 /// Sets the calling thread's timer slack and returns the one it had.
 uint64_t lull_exchange_timer_slack(uint64_t nanoseconds);
 
+/// How often the kernel took the processor from the calling thread while it could have gone on.
+long lull_preemptions(void);
+
 /// libdispatch's main queue: an eventfd that turns readable when the queue has work, or -1 where
 /// this libdispatch has none, in a child made by fork, and while no descriptor is left for it; and
 /// the call that runs what is queued

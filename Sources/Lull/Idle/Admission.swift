@@ -40,6 +40,8 @@ package struct Admission {
   /// longer than that; and at most.
   static let leastMargin: Int64 = 150_000
   static let mostMargin: Int64 = 2_000_000
+  /// From which cost on it is worth a system call to learn whether a piece was preempted.
+  static let longPiece: Int64 = 500_000
   /// How late a frame may be and still be on time.
   static let onTime: Int64 = 1_000_000
   /// Without a frame clock: the share of a pass, and of one when nothing has happened for `quiet`.

@@ -188,6 +188,8 @@ extension IdleQueue {
     nextFrame: Int64?, _ isTracking: Bool, hastened: Bool
   ) -> Int64 {
     lane.value.pieceBegins()
+    let isLong = !loop.isVirtual && piece.cost ?? .max >= Admission.longPiece
+    let taken = isLong ? preemptions() : 0
     loop.record(.pieceBegins(key: work.keyName))
     if work.stage == .new { begin(work) }
     let weight = work.isCancelled ? nil : work.nextWeight
@@ -199,8 +201,10 @@ extension IdleQueue {
     }
     let ended = loop.poller.now
     let time = max(0, ended - began)
+    // What it took while others had the processor says nothing of the next.
+    let wasPreempted = isLong && time > piece.cost ?? .max && preemptions() > taken
     if let weight {
-      lane.value.costs.learn(time, weight: weight)
+      if !wasPreempted { lane.value.costs.learn(time, weight: weight) }
       work.took(time)
       loop.idleState.value.tally.ran(for: time, after: began - work.waitsSince)
       if time > lane.value.longest {
@@ -217,7 +221,7 @@ extension IdleQueue {
     }
     loop.record(.pieceEnds(key: work.keyName))
     loop.idleState.value.admission.pieceRan(
-      took: time, expected: piece.cost, hastened: hastened)
+      took: wasPreempted ? 0 : time, expected: piece.cost, hastened: hastened)
     work.waitsSince = max(ended, min(work.pausedUntil, .max / 2))
     loop.idleState.value.backlog.rotate(lane, after: time)
     settle(work, result, lane)

@@ -36,9 +36,13 @@ final class LullGate: SerialExecutor, @unchecked Sendable {  // `state` guarded 
       unsafe UnownedSerialExecutor(ordinary: gate)
     }
 
+    /// A function that touched nothing would be optimised away, and the way to its actor with it.
+    private var passes = 0
+
     init(_ gate: LullGate) { self.gate = gate }
 
-    func pass() {}
+    @inline(never)
+    func pass() { passes += 1 }
   }
 
   func enqueue(_ job: consuming ExecutorJob) {
@@ -50,6 +54,9 @@ final class LullGate: SerialExecutor, @unchecked Sendable {  // `state` guarded 
     if isLate { work.cancel() }
     _ = queue.queue(work)
   }
+
+  /// The function has gone on: nothing is left to cancel.
+  fileprivate func passed() { lock.withLock { work = nil } }
 
   private func cancel() {
     let work = lock.withLock {
@@ -94,6 +101,7 @@ final class LullPiece: IdleWork, @unchecked Sendable {  // touched on the loop's
 
   private func passOn() {
     guard let job = job.take() else { return }
+    gate.passed()
     unsafe job.runSynchronously(on: gate.asUnownedSerialExecutor())
   }
 }

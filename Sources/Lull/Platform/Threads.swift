@@ -56,6 +56,9 @@ enum ThreadLoop {
   }
 }
 
+/// How often the kernel took the processor from the calling thread while it could have gone on.
+package func preemptions() -> Int { lull_preemptions() }
+
 /// The destructor of the key: a top-level function, since C callbacks may not inherit isolation.
 private func threadEnds(_ seat: UnsafeMutableRawPointer?) {
   guard let seat = unsafe seat else { return }

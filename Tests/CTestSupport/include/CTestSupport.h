@@ -86,3 +86,6 @@ long test_wall_clock_reads(void);
 
 /// The calling thread's timer slack, in nanoseconds.
 long test_timer_slack(void);
+
+/// Leaves the calling thread the first of the processors that it may run on.
+void test_pin_to_one_processor(void);
