@@ -72,15 +72,18 @@ import Testing
       let fired = DispatchSemaphore(value: 0)
       onLoopThread { loop in
         let date = loop.now.advanced(by: .milliseconds(2))
+        let given = Cell<Loop.Timer?>(nil)
+        // Made first, it is due first, even if the date has passed meanwhile.
+        let first = Loop.Timer(at: date) { _ in
+          loop.remove(given.value!, from: .default)
+          runner.loop.add(given.value!)
+        }
         let second = Loop.Timer(at: date, every: .milliseconds(1)) { timer in
           #expect(runner.loop.isCurrent)
           timer.invalidate()
           fired.signal()
         }
-        let first = Loop.Timer(at: date) { _ in
-          loop.remove(second, from: .default)
-          runner.loop.add(second)
-        }
+        given.value = second
         loop.add(first)
         loop.add(second)
         #expect(loop.run(in: .default, for: .seconds(60)) == .finished)
