@@ -27,16 +27,23 @@ extension Loop {
 
   // MARK: Posting
 
+  /// Queues a block; false if the loop's thread has ended.
   @inline(__always)
-  private func submit(_ block: consuming Block) {
+  @discardableResult
+  func submit(_ block: consuming Block) -> Bool {
     guard isCurrent, !hasMail else {
-      if case .first = mail.post(block) { wakeIfSleeping() }
-      return
+      switch mail.post(block) {
+      case .first: wakeIfSleeping()
+      case .company: break
+      case .closed: return false
+      }
+      return true
     }
-    guard !state.value.isOver else { return }
+    guard !state.value.isOver else { return false }
     create(block.mode)
     state.value.blocks.append(block)
     wakeIfSleeping()
+    return true
   }
 
   /// A block brings its modes into being, as in CFRunLoop.

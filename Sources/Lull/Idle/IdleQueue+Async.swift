@@ -7,7 +7,7 @@ extension IdleQueue {
   /// Waits for a lull: what comes after it, up to the next suspension, is a piece of idle work.
   ///
   /// For code of an actor that lives on the loop: the main actor for the main loop, or one whose
-  /// executor is the loop. A long function becomes idle work by a line between its pieces:
+  /// executor is ``Loop/executor``. A long function becomes idle work by a line between its pieces:
   ///
   /// ```swift
   /// Task { @MainActor in
@@ -96,14 +96,14 @@ extension Loop {
     idleState.value.collects = false
     let jobs = idleState.value.jobs
     idleState.value.jobs = []
-    for job in jobs { run(job) }
+    for (executor, job) in jobs { executor.run(job) }
     guard let mode = state.value.mode, state.value.watchesMainQueue else { return }
     _ = drainMainQueue(in: mode)
   }
 
   /// Takes a job that a lull lets go on, and that is part of its piece.
-  func keepsForLull(_ job: UnownedJob) -> Bool {
-    if idleState.value.collects { idleState.value.jobs.append(job) }
+  func keepsForLull(_ job: UnownedJob, of executor: LoopExecutor) -> Bool {
+    if idleState.value.collects { idleState.value.jobs.append((executor, job)) }
     return idleState.value.collects
   }
 }

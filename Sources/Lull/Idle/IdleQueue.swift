@@ -298,7 +298,7 @@ struct IdleState: ~Copyable {
   var tally = IdleTally()
   /// While a function goes on in a lull, jobs of this loop's actors are kept to run in its piece.
   var collects = false
-  var jobs: [UnownedJob] = []
+  var jobs: [(LoopExecutor, UnownedJob)] = []
 }
 
 /// What any thread may know of it.

@@ -7,12 +7,19 @@ import Testing
 /// Lives on a loop.
 private actor Resident {
   let loop: Loop
+  private let executor: LoopExecutor
   private(set) var marks: [String] = []
   nonisolated var unownedExecutor: UnownedSerialExecutor {
-    unsafe loop.asUnownedSerialExecutor()
+    unsafe executor.asUnownedSerialExecutor()
   }
 
-  init(on loop: Loop) { self.loop = loop }
+  init(on loop: Loop) {
+    self.loop = loop
+    executor = loop.executor
+  }
+
+  /// Both live on one loop: no hop is made between them.
+  func mark(_ text: String, on other: Resident) async { await other.mark(text) }
 
   func mark(_ text: String) {
     #expect(loop.isCurrent)
@@ -52,8 +59,20 @@ private actor Resident {
     let runner = LoopRunner()
     let resident = Resident(on: runner.loop)
     for number in 0..<3 { await resident.mark("\(number)") }
-    #expect(await resident.marks == ["0", "1", "2"])
+    let other = Resident(on: runner.loop)
+    await other.mark("3", on: resident)
+    #expect(await resident.marks == ["0", "1", "2", "3"])
+    runner.loop.perform { resident.assumeIsolated { #expect($0.loop.isCurrent) } }
     runner.stop()
+  }
+
+  @Test func `traps when the thread of its loop has ended`() async {
+    await #expect(processExitsWith: .failure) {
+      let runner = LoopRunner()
+      let resident = Resident(on: runner.loop)
+      runner.stop()
+      await resident.mark("never")
+    }
   }
 
   @Test func `is pieces between its lulls`() async {
