@@ -19,7 +19,7 @@ internal import Synchronization
 ///
 /// Keys share the time fairly. A key's first piece, whose cost nobody knows, and one that is
 /// longer than any gap run right after a frame. A piece that throws ends its item and nothing
-/// else. A nested run inside a piece gives no idle share.
+/// else, unless its options say so. A nested run inside a piece gives no idle share.
 ///
 /// > Threads: any, unless said otherwise. Pieces run on the loop's thread.
 public struct IdleQueue: Sendable {
