@@ -34,6 +34,8 @@ final class Offload<Value: Sendable>: IdleWork, @unchecked Sendable {  // see `l
 
   private func deliver(_ value: Value) {
     lock.withLock { if !isFreed { result = value } }
+    // Nobody else has it yet: it waits from now on, and not from when its making began.
+    waitsSince = loop.coarseNow
     loop.idle.made(self)
   }
 
