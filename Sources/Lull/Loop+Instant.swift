@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import CLull
 internal import Glibc
 
 extension Loop {
@@ -12,6 +13,7 @@ extension Loop {
     public let nanoseconds: Int64
 
     /// Makes an instant from its nanoseconds.
+    @inlinable
     public init(nanoseconds: Int64) { self.nanoseconds = nanoseconds }
 
     /// The present moment of the system's monotonic clock. About 25 ns.
@@ -26,6 +28,7 @@ extension Loop {
     public static let distantPast = Instant(nanoseconds: .min)
 
     /// This moment moved by `duration`; beyond the ends of the clock it stays at the end.
+    @inlinable
     public func advanced(by duration: Duration) -> Instant {
       let (sum, overflow) = nanoseconds.addingReportingOverflow(duration.wholeNanoseconds)
       guard overflow else { return Instant(nanoseconds: sum) }
@@ -63,6 +66,7 @@ extension Loop {
 
 extension Duration {
   /// Nanoseconds, rounded toward zero and held within 64 bits (292 years).
+  @inlinable
   var wholeNanoseconds: Int64 {
     // A thousand million is 2^9 times 1 953 125: up to 78 minutes a division of 64 bits will do,
     // a tenth of one of 128.
@@ -70,6 +74,11 @@ extension Duration {
     if exact >= 0, exact < Int128(1) << 72 {
       return Int64(truncatingIfNeeded: exact &>> 9) / 1_953_125
     }
+    return wholeNanosecondsOfMany
+  }
+
+  @usableFromInline
+  var wholeNanosecondsOfMany: Int64 {
     let (seconds, attoseconds) = components
     let (whole, overflow) = seconds.multipliedReportingOverflow(by: 1_000_000_000)
     if overflow { return seconds < 0 ? .min : .max }
@@ -90,8 +99,5 @@ extension Int64 {
 }
 
 /// Nanoseconds on one of the kernel's clocks.
-func readClock(_ clock: clockid_t) -> Int64 {
-  var time = timespec()
-  unsafe clock_gettime(clock, &time)
-  return Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec)
-}
+@inline(__always)
+func readClock(_ clock: clockid_t) -> Int64 { lull_clock(clock) }

@@ -62,7 +62,7 @@ extension Loop {
     }
   }
 
-  private func addItem(_ item: Item, to mode: Mode) {
+  private func addItem<Kept: Item>(_ item: Kept, to mode: Mode) {
     guard isCurrent else { return addFromElsewhere(item, to: mode) }
     readMail()
     guard !state.value.isOver, claim(item) else { return }
@@ -81,6 +81,7 @@ extension Loop {
   }
 
   /// Takes an item for this loop; false if it is invalid, or nothing can be added any more.
+  @inline(__always)
   private func claim(_ item: Item) -> Bool {
     preconditionFits(item)
     switch item.claim(for: self) {
@@ -172,7 +173,7 @@ extension Loop {
   // MARK: On the loop's thread
 
   /// Puts a claimed item into a mode.
-  func admit(_ item: Item, to mode: Mode) throws(SystemError) {
+  func admit<Kept: Item>(_ item: Kept, to mode: Mode) throws(SystemError) {
     if item.slot < 0 { item.enters(self) }
     if item.membership.modes == 0 { item.membership.sequence = state.value.nextSequence() }
     let before = item.membership
@@ -195,7 +196,8 @@ extension Loop {
     }
   }
 
-  private func join(_ item: Item, _ mode: ModeTable.Index) throws(SystemError) {
+  @inline(__always)
+  private func join<Kept: Item>(_ item: Kept, _ mode: ModeTable.Index) throws(SystemError) {
     guard !state.value.modes.contains(mode, in: item.membership.modes) else { return }
     state.value.modes.create(mode)
     let former = item.membership.modes
@@ -208,20 +210,22 @@ extension Loop {
     }
   }
 
-  private func leave(_ item: Item, _ mode: ModeTable.Index) {
+  @inline(__always)
+  private func leave<Kept: Item>(_ item: Kept, _ mode: ModeTable.Index) {
     guard state.value.modes.contains(mode, in: item.membership.modes) else { return }
     let former = item.membership.modes
     item.membership.modes = state.value.modes.removing(mode, from: former)
     item.left(mode, from: former, of: self)
   }
 
-  private func releaseIfUnused(_ item: Item) {
+  @inline(__always)
+  private func releaseIfUnused<Kept: Item>(_ item: Kept) {
     guard item.membership.isEmpty else { return }
     item.unclaim(from: self)
     item.leaves(self)
   }
 
-  func dismiss(_ item: Item, from mode: Mode) {
+  func dismiss<Kept: Item>(_ item: Kept, from mode: Mode) {
     guard item.belongs(to: self), item.slot >= 0 else { return }
     if mode == .common {
       guard item.membership.isCommon else { return }
@@ -293,16 +297,19 @@ extension Loop {
 
   /// Moves a timer from the queue of the modes it was in to that of those it is in. A firing one is
   /// queued when its handler returns.
+  @inline(__always)
   func requeue(_ timer: Timer, from former: ModeTable.SetID) {
     guard !timer.isFiring else { return }
     state.value.timers.remove(timer, from: TimerQueues.Key(modes: former, base: timer.base))
     queue(timer)
   }
 
+  @inline(__always)
   func queue(_ timer: Timer) {
     if timer.membership.modes != 0 { state.value.timers.insert(timer, into: key(of: timer)) }
   }
 
+  @inline(__always)
   func key(of timer: Timer) -> TimerQueues.Key {
     TimerQueues.Key(modes: timer.membership.modes, base: timer.base)
   }

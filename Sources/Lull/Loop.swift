@@ -117,11 +117,15 @@ public final class Loop: @unchecked Sendable {  // `state` belongs to `thread`, 
 
   /// Who tells the time on the calling thread, when it is not the kernel.
   static var virtualClock: (any Poller)? {
-    guard virtualLoops.load(ordering: .relaxed) > 0 else { return nil }
+    guard hasVirtualLoops else { return nil }
     if let clock = clockOfScript { return clock }
     guard let loop = ThreadLoop.current, loop.isVirtual else { return nil }
     return loop.poller
   }
+
+  /// Whether any thread's time is virtual.
+  @inline(__always)
+  static var hasVirtualLoops: Bool { virtualLoops.load(ordering: .relaxed) > 0 }
   private static let virtualLoops = Atomic<Int>(0)
 
   /// The clock of a thread that acts on a loop's virtual time and has no loop itself.

@@ -15,6 +15,13 @@
 /// The calling thread, as a word that no two living threads share. One instruction.
 static inline uintptr_t lull_thread(void) { return (uintptr_t)__builtin_thread_pointer(); }
 
+/// Nanoseconds on one of the kernel's clocks.
+static inline int64_t lull_clock(clockid_t clock) {
+  struct timespec time;
+  clock_gettime(clock, &time);
+  return time.tv_sec * INT64_C(1000000000) + time.tv_nsec;
+}
+
 /// Tells the processor that the thread spins.
 static inline void lull_pause(void) {
 #if defined(__x86_64__)

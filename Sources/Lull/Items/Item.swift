@@ -132,16 +132,29 @@ extension Loop {
     enum Claim { case granted, invalid, elsewhere }
 
     /// Makes `loop` its owner, unless another loop is.
+    @inline(__always)
     final func claim(for loop: Loop) -> Claim {
+      if belongs(to: loop) { return isValid ? .granted : .invalid }
+      if take(from: Item.nobody) { return settle(with: loop) }
+      return claimSlowly(for: loop)
+    }
+
+    /// What is taken, and was nobody's, becomes `loop`'s if it is valid.
+    @inline(__always)
+    private func settle(with loop: Loop) -> Claim {
+      let granted = isValid
+      if granted { self.loop = Unretained(loop) }
+      home.store(granted ? loop.thread : Item.nobody, ordering: .releasing)
+      return granted ? .granted : .invalid
+    }
+
+    private func claimSlowly(for loop: Loop) -> Claim {
       while true {
         if belongs(to: loop) { return isValid ? .granted : .invalid }
         let home = home.load(ordering: .acquiring)
         if home == Item.nobody {
-          guard take(from: Item.nobody) else { continue }
-          let granted = isValid
-          if granted { self.loop = Unretained(loop) }
-          self.home.store(granted ? loop.thread : Item.nobody, ordering: .releasing)
-          return granted ? .granted : .invalid
+          if take(from: Item.nobody) { return settle(with: loop) }
+          continue
         }
         if take(from: home) {
           // A loop that has ended may have had a thread of the same name.
@@ -155,21 +168,31 @@ extension Loop {
     }
 
     /// Ends the claim of `loop`, if it still has one: on its thread, or when that has ended.
+    @inline(__always)
     final func unclaim(from loop: Loop) {
+      if take(from: loop.thread) { return vacate(loop, home: loop.thread) }
+      unclaimSlowly(from: loop)
+    }
+
+    /// What is taken is nobody's, if it was `loop`'s.
+    @inline(__always)
+    private func vacate(_ loop: Loop, home: UInt) {
+      let isOurs = self.loop.refers(to: loop)
+      if isOurs { self.loop = Unretained(nil) }
+      self.home.store(isOurs ? Item.nobody : home, ordering: .releasing)
+    }
+
+    private func unclaimSlowly(from loop: Loop) {
       while true {
         let home = home.load(ordering: .acquiring)
         guard home & ~Item.taken == loop.thread else { return }
-        if take(from: loop.thread) {
-          let isOurs = self.loop.refers(to: loop)
-          if isOurs { self.loop = Unretained(nil) }
-          self.home.store(isOurs ? Item.nobody : home, ordering: .releasing)
-          return
-        }
+        if take(from: loop.thread) { return vacate(loop, home: home) }
         yieldThread()
       }
     }
 
     /// Takes an item that is not taken.
+    @inline(__always)
     private func take(from home: UInt) -> Bool {
       home & Item.taken == 0
         && self.home.compareExchange(

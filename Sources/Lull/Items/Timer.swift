@@ -24,9 +24,6 @@ extension Loop {
 
     // 104 bytes in all: one more, and every timer takes sixteen more.
 
-    /// Which arming its entry in a queue is of; 0 while it is in none. Touched on the loop's thread
-    /// only.
-    var arming: UInt32 = 0
     /// When it is due, once a past date has been brought up to the present.
     let deadline: Atomic<Int64>
     let intervalNanoseconds: Int64
@@ -151,14 +148,19 @@ extension Loop {
 
     override var kind: ItemKind { .timer(self) }
     override func release() { handler = nil }
+    override func removed(from mode: Mode, of loop: Loop) { loop.dismiss(self, from: mode) }
+    @inline(__always)
     override func enters(_ loop: Loop) { loop.state.value.timers.adopt(self) }
+    @inline(__always)
     override func leaves(_ loop: Loop) { loop.state.value.timers.release(self) }
 
+    @inline(__always)
     override func joined(_ mode: ModeTable.Index, from former: ModeTable.SetID, of loop: Loop) {
       loop.state.value.modes[mode].items += 1
       loop.requeue(self, from: former)
     }
 
+    @inline(__always)
     override func left(_ mode: ModeTable.Index, from former: ModeTable.SetID, of loop: Loop) {
       loop.state.value.modes[mode].items -= 1
       loop.requeue(self, from: former)
@@ -188,14 +190,20 @@ extension Loop {
     }
 
     /// A date, brought up to the present if it has passed.
+    @inline(__always)
     static func deadline(of date: Int64, on base: TimeBase) -> Int64 {
       // The coarse clock costs a fifth, and is behind by one of its ticks: 10 ms, as a rule less.
-      if base == .suspending, Loop.virtualClock == nil,
-        date > readClock(CLOCK_MONOTONIC_COARSE).addingClamped(100_000_000)
+      if base == .suspending, !Loop.hasVirtualLoops,
+        date > readClock(CLOCK_MONOTONIC_COARSE) &+ 100_000_000
       {
         return date
       }
-      return max(date, now(on: base))
+      return latest(date, on: base)
+    }
+
+    @inline(never)
+    private static func latest(_ date: Int64, on base: TimeBase) -> Int64 {
+      max(date, now(on: base))
     }
 
     /// On virtual time a thread has its own now; everything else reads the kernel's clock.

@@ -88,9 +88,14 @@ package struct ModeTable: ~Copyable {
   @inline(__always)
   func onlyMode(of set: SetID) -> Index? { sets[Int(set)].only }
 
+  @inline(__always)
   mutating func adding(_ mode: Index, to set: SetID) -> SetID {
     // Most items are in one mode.
     if set == 0, entries[mode].alone > 0 { return entries[mode].alone }
+    return internAdding(mode, to: set)
+  }
+
+  private mutating func internAdding(_ mode: Index, to set: SetID) -> SetID {
     var changed = sets[Int(set)]
     changed.insert(mode)
     let id = intern(changed)
@@ -98,7 +103,13 @@ package struct ModeTable: ~Copyable {
     return id
   }
 
+  @inline(__always)
   mutating func removing(_ mode: Index, from set: SetID) -> SetID {
+    if set == entries[mode].alone { return 0 }
+    return internRemoving(mode, from: set)
+  }
+
+  private mutating func internRemoving(_ mode: Index, from set: SetID) -> SetID {
     if sets[Int(set)].only == mode { return 0 }
     var changed = sets[Int(set)]
     changed.remove(mode)

@@ -48,15 +48,16 @@ package struct TimerQueues: ~Copyable {
   // MARK: In and out
 
   /// Puts a timer of this loop into the queue of `key`; it must be in none.
+  @inline(__always)
   package mutating func insert(_ timer: Loop.Timer, into key: Key) {
-    assert(timer.arming == 0, "\(timer) is queued already")
+    assert(!timers.isArmed(timer), "\(timer) is queued already")
     insert(timer, into: index(of: key))
   }
 
   @inline(__always)
   private mutating func insert(_ timer: Loop.Timer, into queue: Int) {
     armings = armings == .max ? 1 : armings + 1
-    timer.arming = armings
+    timers.arm(timer, armings)
     queues[queue].insert(
       TimerEntry(
         deadline: timer.due, slot: timer.slot, arming: armings),
@@ -64,16 +65,18 @@ package struct TimerQueues: ~Copyable {
   }
 
   /// Takes a timer out of the queue of `key`, if it is in that.
+  @inline(__always)
   package mutating func remove(_ timer: Loop.Timer, from key: Key) {
-    guard timer.arming != 0 else { return }
-    timer.arming = 0
+    guard timers.isArmed(timer) else { return }
+    timers.disarm(timer)
     queues[index(of: key)].entryDied(timers)
   }
 
   /// A timer in the queue of `key` is due at another time now than at `former`.
+  @inline(__always)
   package mutating func rearm(_ timer: Loop.Timer, from former: Int64, in key: Key) {
     // Put off, it takes no more than having said so.
-    guard timer.arming != 0, timer.due < former else { return }
+    guard timer.due < former, timers.isArmed(timer) else { return }
     let queue = index(of: key)
     queues[queue].entryDied(timers)
     insert(timer, into: queue)
@@ -126,6 +129,7 @@ package struct TimerQueues: ~Copyable {
     return addQueue(key, at: place)
   }
 
+  @inline(never)
   private mutating func addQueue(_ key: Key, at place: Int) -> Int {
     while indexOf.count <= place { indexOf.append(-1) }
     indexOf[place] = Int32(queues.count)
