@@ -37,8 +37,10 @@ extension Loop {
     else { return .done }
     let tick = coarseNow
     let moment = tick.addingClamped(Loop.longestTick)
+    guard isQuiet(run, before: moment) else { return .done }
+    // Asked again after each call into user code, and only then.
     for _ in 0..<Loop.mostHops {
-      guard isQuiet(run, before: moment), hasHop(run) else { return .done }
+      guard hasHop(run) else { return .done }
       var pass = Pass(run: run, seen: wakes.load(ordering: .sequentiallyConsistent))
       runBlocks(in: run.mode)  // 3
       guard isQuiet(run, before: moment) else { return .begun(pass, .blocks) }
@@ -46,12 +48,12 @@ extension Loop {
       if pass.performed {
         guard isQuiet(run, before: moment) else { return .begun(pass, .sources) }
         runBlocks(in: run.mode)
+        guard isQuiet(run, before: moment) else { return .begun(pass, .look) }
       }
-      guard isQuiet(run, before: moment), hasHop(run), coarseNow == tick else {
-        return .begun(pass, .look)
-      }
+      guard hasHop(run), coarseNow == tick else { return .begun(pass, .look) }
       runBlocks(in: run.mode)  // 11
       if let result = verdict(run, handled: pass.performed) { return .over(result) }  // 12
+      guard isQuiet(run, before: moment) else { return .done }
     }
     return .done
   }

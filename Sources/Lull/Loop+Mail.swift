@@ -165,7 +165,7 @@ extension Loop {
     for item in state.value.items.all + state.value.timers.all { abandon(item) }
     idle.die()
     var late = mail.close()
-    while !late.letters.isEmpty { refuse(late.letters.removeFirst().mail) }
+    while let letter = late.nextLetter() { refuse(letter) }
     // Whoever got in before the end takes back what it brought. In a child made by fork there is
     // nobody who could.
     while isOfThisProcess, arrivals.load(ordering: .sequentiallyConsistent) > 0 { yieldThread() }

@@ -9,14 +9,21 @@
 struct Box<Value: ~Copyable>: ~Copyable {
   private let address: UnsafeMutablePointer<Value>
 
-  init(_ value: consuming Value) {
-    unsafe address = .allocate(capacity: 1)
+  /// On a line of the cache that nothing else lies on, if asked for: what one thread writes there
+  /// does not take other things from another.
+  init(_ value: consuming Value, onLineOfItsOwn isAlone: Bool = false) {
+    let line = 64
+    let room = isAlone ? (MemoryLayout<Value>.size + line - 1) / line * line : 0
+    unsafe address = UnsafeMutableRawPointer.allocate(
+      byteCount: max(MemoryLayout<Value>.size, room),
+      alignment: isAlone ? line : MemoryLayout<Value>.alignment
+    ).bindMemory(to: Value.self, capacity: 1)
     unsafe address.initialize(to: value)
   }
 
   deinit {
     unsafe address.deinitialize(count: 1)
-    unsafe address.deallocate()
+    unsafe UnsafeMutableRawPointer(address).deallocate()
   }
 
   var value: Value {

@@ -24,97 +24,119 @@ struct MailBag: ~Copyable {
     let blocksBefore: Int
   }
 
-  var blocks = Ring<Block>()
-  var letters = Ring<Letter>()
-  /// How many blocks have gone in since it was empty, and how many have come out.
-  var blocksIn = 0
-  var blocksOut = 0
+  /// The oldest block, if it came into an empty bag: one alone takes no line of the cache but that
+  /// of the bag itself from one processor to the other.
+  private var first: Block?
+  private var rest = Ring<Block>()
+  /// How many blocks have come out.
+  private var blocksOut = 0
+  private var letters = Ring<Letter>()
 
   @inline(__always)
-  var isEmpty: Bool { blocks.isEmpty && letters.isEmpty }
+  var isEmpty: Bool { blockCount == 0 && letters.isEmpty }
+
+  @inline(__always)
+  private var blockCount: Int { first == nil ? rest.count : rest.count + 1 }
 
   @inline(__always)
   mutating func append(_ block: consuming Block) {
-    blocks.append(block)
-    blocksIn += 1
+    if first == nil, rest.isEmpty { first = block } else { rest.append(block) }
   }
 
   mutating func append(_ mail: consuming Mail) {
-    letters.append(Letter(mail: mail, blocksBefore: blocksIn))
+    letters.append(Letter(mail: mail, blocksBefore: blockCount))
   }
+
+  /// What comes in from now on is counted from the first.
+  mutating func beginAnew() { blocksOut = 0 }
+
+  /// Hands the blocks that come before the next letter to a queue.
+  mutating func moveBlocks(to queue: inout BlockQueue) {
+    let end = letters.isEmpty ? blocksOut + blockCount : letters[0].blocksBefore
+    var count = end - blocksOut
+    blocksOut = end
+    guard count > 0 else { return }
+    if let block = first.take() {
+      queue.append(block)
+      count -= 1
+    }
+    queue.append(contentsOf: &rest, count: count)
+  }
+
+  /// The next letter; nil if there is none.
+  mutating func nextLetter() -> Mail? { letters.isEmpty ? nil : letters.removeFirst().mail }
 }
 
 /// What other threads ask, in the order they asked.
 ///
 /// Two bags swap, so that neither side allocates in the long run, and the loop looks at one atomic
 /// before it takes the lock.
-final class MailQueue: @unchecked Sendable {  // `box` is guarded by `lock`
+final class MailQueue: @unchecked Sendable {  // `incoming` is guarded by its lock
+  /// What posters write: to post a block takes the first line of the cache that it lies in, and the
+  /// one the block goes to.
   struct Incoming: ~Copyable {
+    let lock = Lock()
     var isClosed = false
+    /// Whether the loop has been told.
+    var isAnnounced = false
     var bag = MailBag()
   }
 
-  /// Lies apart from what posters write, so that they keep their cache line while the loop looks
-  /// whether there is anything.
-  struct Flag: ~Copyable {
-    private let before: (Int, Int, Int, Int, Int, Int, Int, Int) = (0, 0, 0, 0, 0, 0, 0, 0)
-    let isSet = Atomic<Bool>(false)
-    private let after: (Int, Int, Int, Int, Int, Int, Int, Int) = (0, 0, 0, 0, 0, 0, 0, 0)
-  }
-
-  /// Set by the first of a batch alone: the others find company.
-  private let pending = Box(Flag())
-  private let lock = Lock()
-  private let box = Box(Incoming())
+  private let incoming = Box(Incoming(), onLineOfItsOwn: true)
+  /// Set by the first of a batch alone: the others find company. Lies apart, so that posters keep
+  /// their line while the loop looks whether there is anything.
+  private let pending = Box(Atomic<Bool>(false), onLineOfItsOwn: true)
 
   enum Delivery { case first, company, closed }
 
   /// Any thread. After `first`, wake the loop if it sleeps; others need not.
   @inline(__always)
   func post(_ block: consuming Block) -> Delivery {
-    lock.lock()
-    defer { lock.unlock() }
-    if box.value.isClosed { return .closed }
-    let isFirst = box.value.bag.isEmpty
-    box.value.bag.append(block)
-    return isFirst ? announced() : .company
+    incoming.value.lock.lock()
+    defer { incoming.value.lock.unlock() }
+    if incoming.value.isClosed { return .closed }
+    incoming.value.bag.append(block)
+    return announce()
   }
 
   /// The same for all that is no block.
   func post(_ mail: consuming Mail) -> Delivery {
-    lock.lock()
-    defer { lock.unlock() }
-    if box.value.isClosed { return .closed }
-    let isFirst = box.value.bag.isEmpty
-    box.value.bag.append(mail)
-    return isFirst ? announced() : .company
+    incoming.value.lock.lock()
+    defer { incoming.value.lock.unlock() }
+    if incoming.value.isClosed { return .closed }
+    incoming.value.bag.append(mail)
+    return announce()
   }
 
   /// Under the lock, lest a second poster be back before the first has said so.
-  private func announced() -> Delivery {
-    pending.value.isSet.store(true, ordering: .sequentiallyConsistent)
+  @inline(__always)
+  private func announce() -> Delivery {
+    if incoming.value.isAnnounced { return .company }
+    incoming.value.isAnnounced = true
+    pending.value.store(true, ordering: .sequentiallyConsistent)
     return .first
   }
 
   /// Whether there may be something. Never false with mail whose poster has returned.
   @inline(__always)
-  var isPending: Bool { pending.value.isSet.load(ordering: .sequentiallyConsistent) }
+  var isPending: Bool { pending.value.load(ordering: .sequentiallyConsistent) }
 
   /// Exchanges all there is for an empty bag.
   func take(into bag: inout MailBag) {
-    lock.lock()
-    defer { lock.unlock() }
-    pending.value.isSet.store(false, ordering: .sequentiallyConsistent)
-    swap(&box.value.bag, &bag)
+    incoming.value.lock.lock()
+    defer { incoming.value.lock.unlock() }
+    pending.value.store(false, ordering: .sequentiallyConsistent)
+    incoming.value.isAnnounced = false
+    swap(&incoming.value.bag, &bag)
   }
 
   /// Nothing is taken from now on; what waited is handed out.
   func close() -> MailBag {
     var rest = MailBag()
-    lock.lock()
-    defer { lock.unlock() }
-    box.value.isClosed = true
-    swap(&box.value.bag, &rest)
+    incoming.value.lock.lock()
+    defer { incoming.value.lock.unlock() }
+    incoming.value.isClosed = true
+    swap(&incoming.value.bag, &rest)
     return rest
   }
 }
@@ -130,20 +152,13 @@ struct Inbox: ~Copyable {
   /// Begins the next batch.
   mutating func refill(from queue: MailQueue) {
     assert(bag.isEmpty, "a batch is read to its end before the next")
-    (bag.blocksIn, bag.blocksOut) = (0, 0)
+    bag.beginAnew()
     queue.take(into: &bag)
   }
 
   /// Hands the blocks that come before the next letter to a queue.
-  mutating func moveBlocks(to queue: inout BlockQueue) {
-    let end = bag.letters.isEmpty ? bag.blocksIn : bag.letters[0].blocksBefore
-    let count = end - bag.blocksOut
-    bag.blocksOut = end
-    if count > 0 { queue.append(contentsOf: &bag.blocks, count: count) }
-  }
+  mutating func moveBlocks(to queue: inout BlockQueue) { bag.moveBlocks(to: &queue) }
 
   /// The next letter; nil if there is none.
-  mutating func nextLetter() -> Mail? {
-    bag.letters.isEmpty ? nil : bag.letters.removeFirst().mail
-  }
+  mutating func nextLetter() -> Mail? { bag.nextLetter() }
 }
