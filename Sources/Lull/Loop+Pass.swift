@@ -142,24 +142,24 @@ extension Loop {
 
   private func performDueSources(_ run: Activation) -> Bool {
     if let only = state.value.signals.only(in: run.mode, of: state.value.modes) {
-      return perform(only, in: run.mode)
+      return perform(only.seat, in: run.mode)
     }
     var performed = false
-    var dropped: [SignalQueue.Signal] = []
+    var dropped: [Seat] = []
     let due = state.value.signals.due(in: run.mode, of: state.value.modes, dropped: &dropped)
     dropped.removeAll()
-    for signal in due where perform(signal, in: run.mode) {
+    for seat in due where perform(Unretained(seat), in: run.mode) {
       performed = true
       if run.returnsAfterSource { break }
     }
     return performed
   }
 
-  private func perform(_ signal: SignalQueue.Signal, in mode: ModeTable.Index) -> Bool {
-    let source = signal.seat.source
-    // Any signal will do: a nested run may have performed this one and left another.
-    guard source.isValid, isSeated(signal.seat, in: mode), let handler = source.performer,
-      source.takeSignal()
+  private func perform(_ seat: Unretained<Seat>, in mode: ModeTable.Index) -> Bool {
+    // The seat may go in the handler; the source is kept. Any signal will do: a nested run may have
+    // performed this one and left another.
+    guard let source = seat.with({ isSeated($0, in: mode) ? $0.source : nil }) ?? nil,
+      source.isValid, let handler = source.performer, source.takeSignal()
     else { return false }
     call(.source(source)) { handler(source) }
     return true

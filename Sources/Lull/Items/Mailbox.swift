@@ -37,12 +37,15 @@ extension Loop {
   /// to. In the long run it allocates nothing for values that do not themselves.
   ///
   /// > Threads: any. The handler runs on the loop's thread.
-  public final class Mailbox<Value>: Source, @unchecked Sendable {  // `box` is guarded
+  public final class Mailbox<Value>: Source, @unchecked Sendable {  // see its fields
     /// How many values may wait for the handler; `Int.max` for no limit.
     public let limit: Int
 
-    private let guardian = Lock()
-    private let box = Box(MailboxState<Value>())
+    @usableFromInline let gate = MailboxGate()
+    /// Behind the gate.
+    @usableFromInline let waiting = SharedBox<[Value]>([])
+    /// Empty; kept for its storage. Touched on the loop's thread only.
+    @usableFromInline let spare = SharedBox<[Value]>([])
 
     /// A mailbox that calls `handler` with what was sent.
     ///
@@ -50,6 +53,7 @@ extension Loop {
     ///   - limit: How many values may wait, at least 1.
     ///   - order: Its place among sources signalled in the same pass, lowest first.
     ///   - handler: Called with the values in the order they came.
+    @inlinable
     public init(
       limit: Int = .max, order: Int = 0,
       _ handler: @escaping @Sendable (Mailbox<Value>, [Value]) -> Void
@@ -57,10 +61,7 @@ extension Loop {
       precondition(limit > 0, "a mailbox with a limit of \(limit) takes nothing; ask for 1 or more")
       self.limit = limit
       super.init(
-        order: order,
-        cancel: { source, loop, _ in
-          if loop.hasEnded.load(ordering: .acquiring) { source.invalidate() }
-        },
+        order: order, cancel: { source, loop, _ in MailboxGate.hasLeft(source, loop) },
         { source in (source as! Mailbox<Value>).deliver(to: handler) })
     }
 
@@ -71,70 +72,109 @@ extension Loop {
     /// - Throws: ``MailboxError/full`` and nothing that waits is lost; ``MailboxError/closed``. A
     ///   value that is not `Sendable` is given up with the attempt.
     /// - Complexity: amortised O(1), under a lock that is held for no user code.
+    @inlinable
     public func send(_ value: sending Value) throws(MailboxError) {
-      guardian.lock()
-      var first: UInt64?
-      do {
-        defer { guardian.unlock() }
-        let hasLoop = box.value.loop.with { !$0.hasEnded.load(ordering: .acquiring) } ?? true
-        guard isValid, hasLoop else { throw .closed }
-        guard box.value.waiting.count < limit else { throw .full }
-        box.value.waiting.append(value)
-        // Noted under the lock, so that a signal always stands for something that waits.
-        if box.value.waiting.count == 1 { first = noteSignal() }
-      }
-      if let first { announce(first) }
+      let signal = try gate.enter(self, limit: limit)
+      waiting.value.append(value)
+      gate.leave(self, with: signal)
     }
 
     /// How many values wait for the handler.
-    package var count: Int { guardian.withLock { box.value.waiting.count } }
+    package var count: Int { gate.count }
 
-    private func deliver(to handler: (Mailbox<Value>, [Value]) -> Void) {
+    @inlinable
+    func deliver(to handler: (Mailbox<Value>, [Value]) -> Void) {
       var batch: [Value] = []
-      guardian.withLock {
-        swap(&batch, &box.value.spare)
-        swap(&batch, &box.value.waiting)
-        // Someone may have signalled again before the swap, for what we have got now.
-        takeSignal()
-      }
+      swap(&batch, &spare.value)
+      gate.beginEmptying()
+      swap(&batch, &waiting.value)
+      gate.endEmptying(self)
       guard !batch.isEmpty else { return }
       handler(self, batch)
       batch.removeAll(keepingCapacity: true)  // Outside the lock: values may do things as they go.
-      guardian.withLock {
-        if box.value.spare.capacity < batch.capacity { swap(&box.value.spare, &batch) }
-      }
+      if spare.value.capacity < batch.capacity { swap(&spare.value, &batch) }
     }
 
-    override func joins(_ loop: Loop) {
-      let isOurs = guardian.withLock {
-        if box.value.loopKept == nil {
-          box.value.loopKept = loop
-          box.value.loop = Unretained(loop)
-        }
-        return box.value.loop.refers(to: loop)
-      }
-      precondition(
-        isOurs, "a mailbox belongs to the loop it was first added to; make one for each loop")
-    }
+    override func joins(_ loop: Loop) { gate.joins(loop) }
 
     override func retire() {
       super.retire()
-      var dropped: [[Value]] = [[], []]
-      guardian.withLock {
-        swap(&dropped[0], &box.value.waiting)
-        swap(&dropped[1], &box.value.spare)
-      }
+      var dropped: [Value] = []
+      gate.beginEmptying()
+      swap(&dropped, &waiting.value)
+      gate.endEmptying(self)
       dropped.removeAll()  // Outside the lock, for the same reason.
     }
   }
 }
 
-/// What a mailbox holds, under its lock.
-struct MailboxState<Value>: ~Copyable {
-  var waiting: [Value] = []
-  /// Empty; kept for its storage.
-  var spare: [Value] = []
-  /// The loop it was first added to, and the same without counting.
-  var loopKept: Loop?
-  var loop = Unretained<Loop>(nil)
+/// What a mailbox is but its values, which a program that knows their type handles itself: who may
+/// send, and who hears of it.
+@usableFromInline
+final class MailboxGate: @unchecked Sendable {  // `state` is guarded by `lock`
+  private struct State: ~Copyable {
+    var count = 0
+    /// The loop it was first added to, and the same without counting.
+    var loopKept: Loop?
+    var loop = Unretained<Loop>(nil)
+  }
+
+  private let lock = Lock()
+  private let state = Box(State())
+
+  @usableFromInline
+  init() {}
+
+  /// Lets one value in, and keeps the gate until it ``leave(_:with:)``s. Returns the signal to
+  /// announce then, if it is the first of a batch.
+  @usableFromInline
+  func enter(_ mailbox: Loop.Source, limit: Int) throws(Loop.MailboxError) -> UInt64? {
+    lock.lock()
+    let hasLoop = state.value.loop.with { !$0.hasEnded.load(ordering: .acquiring) } ?? true
+    guard mailbox.isValid, hasLoop, state.value.count < limit else {
+      lock.unlock()
+      throw mailbox.isValid && hasLoop ? .full : .closed
+    }
+    state.value.count += 1
+    // Noted behind the gate, so that a signal always stands for something that waits.
+    return state.value.count == 1 ? mailbox.noteSignal() : nil
+  }
+
+  @usableFromInline
+  func leave(_ mailbox: Loop.Source, with signal: UInt64?) {
+    lock.unlock()
+    if let signal { mailbox.announce(signal) }
+  }
+
+  var count: Int { lock.withLock { state.value.count } }
+
+  /// Keeps the gate until all that waited has been taken.
+  @usableFromInline
+  func beginEmptying() { lock.lock() }
+
+  @usableFromInline
+  func endEmptying(_ mailbox: Loop.Source) {
+    state.value.count = 0
+    // Someone may have signalled again before all was taken, for what is taken now.
+    mailbox.takeSignal()
+    lock.unlock()
+  }
+
+  func joins(_ loop: Loop) {
+    let isOurs = lock.withLock {
+      if state.value.loopKept == nil {
+        state.value.loopKept = loop
+        state.value.loop = Unretained(loop)
+      }
+      return state.value.loop.refers(to: loop)
+    }
+    precondition(
+      isOurs, "a mailbox belongs to the loop it was first added to; make one for each loop")
+  }
+
+  /// With the loop's thread ends what could be delivered.
+  @usableFromInline
+  static func hasLeft(_ mailbox: Loop.Source, _ loop: Loop) {
+    if loop.hasEnded.load(ordering: .acquiring) { mailbox.invalidate() }
+  }
 }

@@ -25,10 +25,21 @@ extension Loop {
     private static let signals = Atomic<UInt64>(0)
 
     private let lock = Lock()
-    /// Guarded by `lock`: one a loop.
-    private final var seats: [Seat] = []
-    /// Guarded by `lock`; read by a loop under it before each callout.
-    private final var handlers: Handlers?
+    /// Guarded by `lock`.
+    private let guarded = Box(Guarded())
+    /// The thread of the one loop that has it, since it had none; 0 if there are several. That
+    /// thread finds its seat without the lock.
+    private let onlyThread = Atomic<UInt>(0)
+
+    private struct Guarded: ~Copyable {
+      /// One a loop.
+      var seats: [Seat] = []
+      /// Freed when it is invalid and has no seat any more, so that a loop in which it sits may
+      /// read them without the lock.
+      var handlers: Handlers?
+      /// The seat of `onlyThread`, touched by that thread.
+      var only = Unretained<Seat>(nil)
+    }
 
     struct Handlers {
       let perform: Handler
@@ -49,7 +60,8 @@ extension Loop {
       _ perform: @escaping Handler
     ) {
       self.order = order
-      handlers = Handlers(perform: perform, schedule: schedule, cancel: cancel)
+      super.init()
+      guarded.value.handlers = Handlers(perform: perform, schedule: schedule, cancel: cancel)
     }
 
     /// Whether a signal waits to be performed. Any thread.
@@ -75,13 +87,22 @@ extension Loop {
 
     /// Tells its loops of a signal.
     final func announce(_ sequence: UInt64) {
+      // After the signal: a second loop clears the word before it looks for signals.
+      if onlyThread.load(ordering: .sequentiallyConsistent) == currentThread {
+        guarded.value.only.with { $0.loop.note(sequence, of: $0) }
+        return
+      }
       // The usual source is in one loop, and a copied array would be an allocation.
       var only: Seat?
       var several: [Seat] = []
       lock.lock()
-      if seats.count == 1 { only = seats[0] } else { several = seats }
+      if guarded.value.seats.count == 1 {
+        only = guarded.value.seats[0]
+      } else {
+        several = guarded.value.seats
+      }
       lock.unlock()
-      only?.loop.note(sequence, of: only!)
+      if let only { return only.loop.note(sequence, of: only) }
       for seat in several { seat.loop.note(sequence, of: seat) }
     }
 
@@ -92,7 +113,8 @@ extension Loop {
     override func retire() {
       signalled.store(0, ordering: .releasing)
       let (seats, freed): ([Seat], Handlers?) = lock.withLock {
-        (self.seats, self.seats.isEmpty ? handlers.take() : nil)
+        let seats = guarded.value.seats
+        return (seats, seats.isEmpty ? guarded.value.handlers.take() : nil)
       }
       _ = freed  // Let go outside the lock.
       for seat in seats { seat.loop.submit(.retireSeat(seat)) }
@@ -104,14 +126,10 @@ extension Loop {
     func joins(_ loop: Loop) {}
 
     /// What it calls, while it is valid or has modes left to leave.
-    final var calls: Handlers? { lock.withLock { handlers } }
+    final var calls: Handlers? { lock.withLock { guarded.value.handlers } }
 
-    /// What it calls when it is performed.
-    final var performer: Handler? {
-      lock.lock()  // As the result of a closure it would be wrapped, and cost two allocations.
-      defer { lock.unlock() }
-      return handlers?.perform
-    }
+    /// What it calls when it is performed. On the thread of a loop in which it has a seat.
+    final var performer: Handler? { guarded.value.handlers?.perform }
 
     /// Whether the signal that came as `sequence` still waits.
     @inline(__always)
@@ -129,19 +147,27 @@ extension Loop {
     /// Its seat in a loop, made if `make`; none when it is invalid.
     final func seat(in loop: Loop, make: Bool) -> Seat? {
       lock.withLock {
-        if let seat = seats.first(where: { $0.loop === loop }) { return seat }
+        if let seat = guarded.value.seats.first(where: { $0.loop === loop }) { return seat }
         guard make, isValid else { return nil }
-        seats.append(Seat(self, loop))
-        return seats.last
+        let seat = Seat(self, loop)
+        if guarded.value.seats.isEmpty { guarded.value.only = Unretained(seat) }
+        onlyThread.store(
+          guarded.value.seats.isEmpty ? loop.thread : 0, ordering: .sequentiallyConsistent)
+        guarded.value.seats.append(seat)
+        return seat
       }
     }
 
     /// Gives a seat up; the last one of an invalid source frees the handlers.
     final func leave(_ seat: Seat) {
       let freed: Handlers? = lock.withLock {
-        seats.removeAll { $0 === seat }
-        guard seats.isEmpty, !isValid else { return nil }
-        return handlers.take()
+        guarded.value.seats.removeAll { $0 === seat }
+        if guarded.value.only.refers(to: seat) {
+          guarded.value.only = Unretained(nil)
+          onlyThread.store(0, ordering: .sequentiallyConsistent)
+        }
+        guard guarded.value.seats.isEmpty, !isValid else { return nil }
+        return guarded.value.handlers.take()
       }
       // Whatever the handlers held is let go here, outside the lock.
       _ = freed

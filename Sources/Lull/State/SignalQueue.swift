@@ -6,16 +6,28 @@
 /// whose signal has gone is dropped when it is met.
 struct SignalQueue: ~Copyable {
   struct Signal {
-    let seat: Loop.Seat
-    let sequence: UInt64
+    /// Kept alive by the queue.
+    let seat: Unretained<Loop.Seat>
+    fileprivate(set) var sequence: UInt64
 
     /// Whether it still asks to be performed, in some mode.
-    var isLive: Bool {
-      !seat.membership.isEmpty && seat.source.isValid && seat.source.awaits(sequence)
+    @inline(__always)
+    fileprivate var isLive: Bool {
+      seat.with {
+        !$0.membership.isEmpty && $0.source.isValid && $0.source.awaits(sequence)
+      } ?? false
+    }
+
+    /// Whether that is one of its modes.
+    @inline(__always)
+    fileprivate func isIn(_ mode: ModeTable.Index, of modes: borrowing ModeTable) -> Bool {
+      seat.with { modes.contains(mode, in: $0.membership.modes) } ?? false
     }
   }
 
-  private var signals: [Signal] = []
+  private var signals = Slab<Signal>()
+
+  deinit { for place in 0..<signals.count { signals[place].seat.release() } }
 
   @inline(__always)
   var isEmpty: Bool { signals.isEmpty }
@@ -27,9 +39,14 @@ struct SignalQueue: ~Copyable {
     seat.noted = sequence
     // One source that is signalled again and again: its last signal has been performed. Not so, if
     // that has been announced ahead of this one.
-    if signals.count == 1, signals[0].seat === seat, !seat.source.awaits(signals[0].sequence) {
-      signals.removeLast()
+    if signals.count == 1, signals[0].seat.refers(to: seat),
+      !seat.source.awaits(signals[0].sequence)
+    {
+      signals[0].sequence = sequence
+      return
     }
+    let seat = Unretained(seat)
+    seat.retain()
     signals.append(Signal(seat: seat, sequence: sequence))
   }
 
@@ -37,9 +54,9 @@ struct SignalQueue: ~Copyable {
   /// out.
   @inline(__always)
   func only(in mode: ModeTable.Index, of modes: borrowing ModeTable) -> Signal? {
-    guard signals.count == 1, signals[0].isLive,
-      modes.contains(mode, in: signals[0].seat.membership.modes)
-    else { return nil }
+    guard signals.count == 1, signals[0].isLive, signals[0].isIn(mode, of: modes) else {
+      return nil
+    }
     return signals[0]
   }
 
@@ -49,32 +66,34 @@ struct SignalQueue: ~Copyable {
   /// What is dropped is handed to `dropped`, to be let go by the caller: a source may go with it,
   /// and its deinit may come back here.
   mutating func due(
-    in mode: ModeTable.Index, of modes: borrowing ModeTable, dropped: inout [Signal]
-  ) -> [Signal] {
-    guard !signals.isEmpty else { return [] }
-    var due: [Signal] = []
-    var live: [Signal] = []
-    for signal in signals where signal.isLive {
-      if modes.contains(mode, in: signal.seat.membership.modes) { due.append(signal) }
-      live.append(signal)
+    in mode: ModeTable.Index, of modes: borrowing ModeTable, dropped: inout [Loop.Seat]
+  ) -> [Loop.Seat] {
+    var due: [(seat: Loop.Seat, sequence: UInt64)] = []
+    var live = Slab<Signal>()
+    for place in 0..<signals.count {
+      let signal = signals[place]
+      guard let seat = signal.seat.value else { continue }
+      if signal.isLive {
+        if signal.isIn(mode, of: modes) { due.append((seat, signal.sequence)) }
+        live.append(signal)
+      } else {
+        signal.seat.release()
+        dropped.append(seat)
+      }
     }
-    if live.count < signals.count {
-      swap(&signals, &live)
-      dropped = live
-    }
+    if live.count < signals.count { swap(&signals, &live) }
     if due.count > 1 {
       due.sort {
         $0.seat.source.order != $1.seat.source.order
           ? $0.seat.source.order < $1.seat.source.order : $0.sequence < $1.sequence
       }
     }
-    return due
+    return due.map(\.seat)
   }
 
   func hasSignal(in mode: ModeTable.Index, of modes: borrowing ModeTable) -> Bool {
-    if signals.isEmpty { return false }
-    for signal in signals
-    where signal.isLive && modes.contains(mode, in: signal.seat.membership.modes) {
+    for place in 0..<signals.count
+    where signals[place].isLive && signals[place].isIn(mode, of: modes) {
       return true
     }
     return false
