@@ -50,6 +50,11 @@ int lull_epoll_wait_ns(int epoll, struct epoll_event *events, int count, int64_t
   return result < 0 ? -errno : result;
 }
 
+int lull_epoll_look(int epoll, struct epoll_event *events, int count) {
+  long result = syscall(SYS_epoll_pwait, epoll, events, count, 0, NULL, 0);
+  return result < 0 ? -errno : (int)result;
+}
+
 int lull_poll_ns(struct pollfd *descriptors, int count, int64_t nanoseconds) {
   struct timespec limit = span(nanoseconds < 0 ? 0 : nanoseconds);
   int result = ppoll(descriptors, (nfds_t)count, nanoseconds < 0 ? NULL : &limit, NULL);

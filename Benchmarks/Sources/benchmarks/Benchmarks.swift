@@ -22,6 +22,10 @@ private func measure(workload name: String, subject subjectName: String) -> Int3
     complain("no workload \(name), or no subject \(subjectName)")
     return 2
   }
+  guard workload.fits(subject) else {
+    complain("\(subjectName) takes no part in \(name)")
+    return 2
+  }
   alarm(60)  // A loop that never ends is a failure like any other.
   if workload.onOneCPU { bench_pin(0) }
   let isFree = subject.usesPool || workload.isFree

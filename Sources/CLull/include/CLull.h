@@ -48,6 +48,10 @@ void lull_futex_wake(const void *word, int count);
 /// `epoll_pwait2`, or -ENOSYS where the kernel has none.
 int lull_epoll_wait_ns(int epoll, struct epoll_event *events, int count, int64_t nanoseconds);
 
+/// What is ready now: `epoll_wait` that does not wait, and so is no point of cancellation, which in
+/// glibc costs as much as a tenth of the question. A count, or a negative errno.
+int lull_epoll_look(int epoll, struct epoll_event *events, int count);
+
 /// `ppoll` without limit if `nanoseconds` is negative. A count, or a negative errno.
 int lull_poll_ns(struct pollfd *descriptors, int count, int64_t nanoseconds);
 

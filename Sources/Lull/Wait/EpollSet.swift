@@ -96,7 +96,9 @@ final class EpollSet: DescriptorSet {
   private func waitOnce(_ nanoseconds: Int64?) -> Int {
     // The plain call is 80 ns cheaper and does for "at once" and "no limit".
     guard let nanoseconds else { return waitCoarsely(milliseconds: -1) }
-    guard nanoseconds > 0 else { return waitCoarsely(milliseconds: 0) }
+    guard nanoseconds > 0 else {
+      return Int(unsafe lull_epoll_look(own.number, events.start, Int32(events.capacity)))
+    }
     if EpollSet.hasFineWait.load(ordering: .relaxed) {
       let result = unsafe lull_epoll_wait_ns(
         own.number, events.start, Int32(events.capacity), nanoseconds)
