@@ -224,8 +224,9 @@ extension IdleQueue {
       took: wasPreempted ? 0 : time, expected: piece.cost, hastened: hastened)
     work.waitsSince = max(ended, min(work.pausedUntil, .max / 2))
     loop.idleState.value.backlog.rotate(lane, after: time)
-    settle(work, result, lane)
+    let others = others(endedBy: result, of: work, in: lane)
     lane.value.pieceEnded()
+    settle(work, result, others)
     return ended
   }
 
@@ -236,25 +237,36 @@ extension IdleQueue {
     loop.idleState.value.tally.delayed(1 + Int(more), by: work)
   }
 
+  /// The work that a piece takes with it, by its answer or its error, that of the piece perhaps
+  /// among it.
+  @inline(__always)
+  private func others(
+    endedBy result: Result<IdleAnswer, any Error>?, of work: IdleWork, in lane: Lane.Reference
+  ) -> [IdleWork] {
+    switch result {
+    case .failure?:
+      switch work.errorReach {
+      case .item: []
+      case .key: lane.value.all
+      case .queue: loop.idleState.value.backlog.all
+      }
+    // What came while the piece ran was not meant.
+    case .success(.stop)?: work.stopsItsKey ? lane.value.knownToPiece : []
+    case .success(.continue)?, nil: []
+    }
+  }
+
   private func settle(
-    _ work: IdleWork, _ result: Result<IdleAnswer, any Error>?, _ lane: Lane.Reference
+    _ work: IdleWork, _ result: Result<IdleAnswer, any Error>?, _ others: [IdleWork]
   ) {
     switch result {
     case .failure(let error)?:
       loop.idleState.value.tally.failures += 1
-      let rest: [IdleWork]
-      switch work.errorReach {
-      case .item: rest = []
-      case .key: rest = lane.value.all
-      case .queue: rest = loop.idleState.value.backlog.all
-      }
       take(work, .failed(error), afterPiece: true)
-      drop(rest, except: work)
+      drop(others, except: work)
     case .success(.stop)?:
-      // What came while the piece ran was not meant.
-      let rest = work.stopsItsKey ? lane.value.knownToPiece : []
       take(work, .stopped, afterPiece: true)
-      drop(rest, except: work)
+      drop(others, except: work)
     case .success(.continue)?, nil:
       if !endIfCancelled(work, afterPiece: result != nil), work.nextWeight == nil {
         take(work, .finished, afterPiece: result != nil)

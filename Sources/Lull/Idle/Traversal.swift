@@ -54,12 +54,15 @@ final class Traversal: IdleWork, @unchecked Sendable {  // touched on the loop's
   }
 
   override func step() throws -> IdleAnswer {
-    guard let body else { return .stop }
+    // Taken and put back, which counts no references; nobody frees it in the midst of a piece.
+    guard let body = body.take() else { return .stop }
     let index = index.load(ordering: .relaxed)
-    // Counted, whether it throws or not.
-    defer { self.index.store(index + 1, ordering: .relaxed) }
     var next: Int?
-    let answer = try body(index, &next)
+    let result = Result { try body(index, &next) }
+    self.body = body
+    // Counted, whether it throws or not.
+    self.index.store(index + 1, ordering: .relaxed)
+    let answer = try result.get()
     pending = next
     return answer
   }
