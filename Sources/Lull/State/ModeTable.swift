@@ -16,7 +16,9 @@ package struct ModeTable: ~Copyable {
   /// By the mode's own number; -1 where this loop has none.
   private var indexOf = Slab<Int32>()
   private var sets = Slab<ModeSet>()
-  private var idOf: [ModeSet: SetID] = [ModeSet(): 0]
+  /// Of sets of several modes. The first lookup costs a program a tenth of a millisecond, in which
+  /// Swift's runtime searches it for the conformances, and most programs need none.
+  private var idOf: [ModeSet: SetID] = [:]
   /// The common modes, in the order of first use.
   private(set) var common: [Index] = []
 
@@ -98,9 +100,7 @@ package struct ModeTable: ~Copyable {
   private mutating func internAdding(_ mode: Index, to set: SetID) -> SetID {
     var changed = sets[Int(set)]
     changed.insert(mode)
-    let id = intern(changed)
-    if set == 0 { entries[mode].alone = id }
-    return id
+    return intern(changed)
   }
 
   @inline(__always)
@@ -110,18 +110,26 @@ package struct ModeTable: ~Copyable {
   }
 
   private mutating func internRemoving(_ mode: Index, from set: SetID) -> SetID {
-    if sets[Int(set)].only == mode { return 0 }
     var changed = sets[Int(set)]
     changed.remove(mode)
     return intern(changed)
   }
 
   private mutating func intern(_ set: ModeSet) -> SetID {
+    if set.isEmpty { return 0 }
+    if let mode = set.only {
+      if entries[mode].alone == 0 { entries[mode].alone = add(set) }
+      return entries[mode].alone
+    }
     if let id = idOf[set] { return id }
-    let id = SetID(sets.count)
-    sets.append(set)
+    let id = add(set)
     idOf[set] = id
     return id
+  }
+
+  private mutating func add(_ set: ModeSet) -> SetID {
+    sets.append(set)
+    return SetID(sets.count - 1)
   }
 }
 
@@ -160,10 +168,20 @@ package struct ModeSet: Hashable {
     }
   }
 
-  /// Its member, if it is the only one and among the first 64.
+  var isEmpty: Bool { first == 0 && rest.isEmpty }
+
+  /// Its member, if it has only one.
   @inline(__always)
   var only: Int? {
-    rest.isEmpty && first.nonzeroBitCount == 1 ? first.trailingZeroBitCount : nil
+    if rest.isEmpty { return first.nonzeroBitCount == 1 ? first.trailingZeroBitCount : nil }
+    return onlyInRest
+  }
+
+  private var onlyInRest: Int? {
+    // The last word is not zero.
+    guard first == 0, rest.last!.nonzeroBitCount == 1, rest.dropLast().allSatisfy({ $0 == 0 })
+    else { return nil }
+    return 64 * rest.count + rest.last!.trailingZeroBitCount
   }
 
   package var members: [Int] {
