@@ -26,7 +26,8 @@ extension Loop {
 
     private let lock = Lock()
     /// Guarded by `lock`.
-    private let guarded = Box(Guarded())
+    private let box = Box(Guarded())
+    private final var guarded: Place<Guarded> { box.place }
     /// The thread of the one loop that has it, since it had none; 0 if there are several. That
     /// thread finds its seat without the lock.
     private let onlyThread = Atomic<UInt>(0)

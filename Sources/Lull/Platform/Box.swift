@@ -30,6 +30,23 @@ struct Box<Value: ~Copyable>: ~Copyable {
     @inline(__always) unsafeAddress { unsafe UnsafePointer(address) }
     @inline(__always) nonmutating unsafeMutableAddress { unsafe address }
   }
+
+  @inline(__always)
+  var place: Place<Value> { unsafe Place(address: address) }
+}
+
+/// Where the value of a ``Box`` lies, for as long as the box lives.
+///
+/// The thread sanitizer takes a change by ``Box/value`` for one of the box as well. Where other
+/// threads look into the box meanwhile, as they must to find the lock that lies in it, go by this.
+@safe
+struct Place<Value: ~Copyable> {
+  fileprivate let address: UnsafeMutablePointer<Value>
+
+  var value: Value {
+    @inline(__always) unsafeAddress { unsafe UnsafePointer(address) }
+    @inline(__always) nonmutating unsafeMutableAddress { unsafe address }
+  }
 }
 
 /// A ``Box`` with a reference to it, under the same rule.

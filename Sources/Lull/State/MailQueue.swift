@@ -82,7 +82,8 @@ final class MailQueue: @unchecked Sendable {  // `incoming` is guarded by its lo
     var bag = MailBag()
   }
 
-  private let incoming = Box(Incoming(), onLineOfItsOwn: true)
+  private let box = Box(Incoming(), onLineOfItsOwn: true)
+  private var incoming: Place<Incoming> { box.place }
   /// Set by the first of a batch alone: the others find company. Lies apart, so that posters keep
   /// their line while the loop looks whether there is anything.
   private let pending = Box(Atomic<Bool>(false), onLineOfItsOwn: true)
