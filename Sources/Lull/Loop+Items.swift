@@ -256,7 +256,10 @@ extension Loop {
 
   /// The loop's thread ends. The item stays valid, and can be added to another loop.
   func abandon(_ item: Item) {
-    if case .descriptor(let source) = item.kind { poller.unwatch(source.descriptor) }
+    if case .descriptor(let source) = item.kind {
+      poller.unwatch(source.descriptor)
+      source.next = Unretained(nil)
+    }
     item.membership = Membership()
     item.slot = -1
     item.unclaim(from: self)

@@ -23,7 +23,7 @@ extension Loop {
     for event in ready {
       guard let slot = state.value.descriptors.slot(ofToken: event.token) else { continue }
       if state.value.descriptors[slot].isMainQueue { mainQueueIsReady = true }
-      for source in state.value.descriptors[slot].sources {
+      for source in state.value.descriptors.takers(of: slot) {
         if handled { fireTimers(in: run.mode) }
         guard state.value.runs == runs else { return handled }
         guard deliver(event, to: source, in: run.mode) else { continue }

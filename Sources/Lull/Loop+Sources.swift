@@ -87,9 +87,11 @@ extension Loop {
 
   /// A descriptor source is in a mode: the kernel hears of it.
   func attach(_ source: DescriptorSource) throws(SystemError) {
+    if !state.value.descriptors.hasRoom(for: source.descriptor) {
+      try poller.prepare(source.descriptor)
+    }
     let slot = state.value.descriptors.slot(of: source.descriptor)
-    if !state.value.descriptors[slot].sources.contains(where: { $0 === source }) {
-      state.value.descriptors[slot].sources.append(source)
+    if state.value.descriptors.insert(source, in: slot) {
       // Its number may stand for another file than it did when we last told the kernel.
       state.value.descriptors[slot].isKnown = false
     }
@@ -102,12 +104,12 @@ extension Loop {
   func detach(_ source: DescriptorSource) {
     guard let slot = state.value.descriptors.existing(source.descriptor) else { return }
     if source.membership.modes == 0 {
-      state.value.descriptors[slot].sources.removeAll { $0 === source }
+      state.value.descriptors.remove(source, from: slot)
     }
     // Only asking for less: whatever the kernel says of it can be ignored.
     try? refresh(slot)
     let entry = state.value.descriptors[slot]
-    if entry.sources.isEmpty, !entry.isMainQueue { state.value.descriptors.remove(slot) }
+    if !entry.first.isThere, !entry.isMainQueue { state.value.descriptors.remove(slot) }
   }
 
   /// Someone wants to hear more of a descriptor, or less.

@@ -32,6 +32,7 @@ final class VirtualPoller: @unchecked Sendable {  // `state` guarded by `lock`
     var watched: [CInt: (interest: Loop.Readiness, token: UInt64)] = [:]
     var waits = 0
     var sleeps = 0
+    var preemptions = 0
   }
 
   private struct Step {
@@ -67,6 +68,8 @@ final class VirtualPoller: @unchecked Sendable {  // `state` guarded by `lock`
 
   func suspend(for nanoseconds: Int64) { lock.withLock { state.suspended += nanoseconds } }
 
+  func preempt() { lock.withLock { state.preemptions += 1 } }
+
   func script(at time: Int64, _ action: @escaping @Sendable () -> Void) {
     lock.withLock {
       state.steps += 1
@@ -76,10 +79,10 @@ final class VirtualPoller: @unchecked Sendable {  // `state` guarded by `lock`
     }
   }
 
-  /// Far from any number that a process would have.
+  /// Higher than a test has many of the kernel's.
   func makeDescriptor() -> CInt {
     lock.withLock {
-      let number = CInt(1_000_000 + state.ready.count)
+      let number = CInt(1_000 + state.ready.count)
       state.ready[number] = []
       return number
     }
@@ -112,6 +115,7 @@ final class VirtualPoller: @unchecked Sendable {  // `state` guarded by `lock`
 extension VirtualPoller: Poller {
   var now: Int64 { lock.withLock { state.now } / granularity * granularity }
   var coarseNow: Int64 { now }
+  var preemptions: Int { lock.withLock { state.preemptions } }
   var continuousNow: Int64 { now + lock.withLock { state.suspended } }
 
   func prepare(_ descriptor: CInt) throws(SystemError) {

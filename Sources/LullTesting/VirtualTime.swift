@@ -37,6 +37,12 @@ public struct VirtualTime: Sendable {
     poller.suspend(for: Loop.Instant(nanoseconds: 0).advanced(by: duration).nanoseconds)
   }
 
+  /// The processor is given to others for a while, though the loop's thread could have gone on.
+  public func preempt(for duration: Duration) {
+    poller.preempt()
+    advance(by: duration)
+  }
+
   /// Does something on another thread when `delay` has passed from now: in the loop's sleep, or
   /// during work that takes longer.
   public func after(_ delay: Duration, _ action: @escaping @Sendable () -> Void) {

@@ -9,6 +9,7 @@ import Testing
   /// A thread that the machine takes the processor from between two looks at its clocks.
   private final class SlowReader: Poller, @unchecked Sendable {  // touched by one thread
     var now: Int64 = 0
+    let preemptions = 0
     /// What the next look at the clock that counts suspend takes.
     var delay: Int64 = 0
     var coarseNow: Int64 { now }

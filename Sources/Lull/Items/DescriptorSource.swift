@@ -83,6 +83,8 @@ extension Loop {
     public final let descriptor: CInt
 
     private let interestBits: Atomic<UInt8>
+    /// The next source of the same descriptor in the same loop. On its thread.
+    final var next = Unretained<DescriptorSource>(nil)
     private(set) final var handler: Handler?
 
     /// A source that watches `descriptor` for `interest`.

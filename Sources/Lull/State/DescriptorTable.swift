@@ -13,7 +13,8 @@ struct DescriptorTable: ~Copyable {
     let descriptor: CInt
     /// Tells an event of this entry from one of an earlier entry in its slot.
     let generation: UInt32
-    var sources: [Loop.DescriptorSource] = []
+    /// The first of its sources, which link to each other; the loop keeps them.
+    fileprivate(set) var first = Unretained<Loop.DescriptorSource>(nil)
     /// What the kernel has been asked for.
     var watched: Loop.Readiness = []
     /// Whether the kernel has said that it can be watched.
@@ -26,7 +27,7 @@ struct DescriptorTable: ~Copyable {
   /// Whether the kernel has been told of anything since this was last set to false.
   var hasNews = false
   private var entries = Slab<Entry>()
-  private var slotOf: [CInt: Slot] = [:]
+  private var slotOf = DescriptorMap<Int32>(none: -1)
   private var free: [Slot] = []
   private var generations: UInt32 = 0
   private(set) var narrowed: [Slot] = []
@@ -39,9 +40,12 @@ struct DescriptorTable: ~Copyable {
     @inline(__always) _modify { yield &entries[slot] }
   }
 
-  /// The slot of a descriptor, made if it has none.
+  /// Whether a slot costs no more room than that of the slot.
+  func hasRoom(for descriptor: CInt) -> Bool { slotOf.hasRoom(for: descriptor) }
+
+  /// The slot of a descriptor, made if it has none; without room only for one that is open.
   mutating func slot(of descriptor: CInt) -> Slot {
-    if let slot = slotOf[descriptor] { return slot }
+    if let slot = existing(descriptor) { return slot }
     generations = (generations + 1) & 0x7FFF_FFFF
     let entry = Entry(descriptor: descriptor, generation: generations)
     let slot: Slot
@@ -52,15 +56,18 @@ struct DescriptorTable: ~Copyable {
       slot = entries.count
       entries.append(entry)
     }
-    slotOf[descriptor] = slot
+    slotOf[descriptor] = Int32(slot)
     return slot
   }
 
-  func existing(_ descriptor: CInt) -> Slot? { slotOf[descriptor] }
+  func existing(_ descriptor: CInt) -> Slot? {
+    let slot = slotOf[descriptor]
+    return slot < 0 ? nil : Slot(slot)
+  }
 
   mutating func remove(_ slot: Slot) {
     unnarrow(slot)
-    slotOf[entries[slot].descriptor] = nil
+    slotOf[entries[slot].descriptor] = -1
     // Of no generation that a token could have: it is nobody's until it is taken again.
     entries[slot] = Entry(descriptor: -1, generation: 1 << 31)
     free.append(slot)
@@ -78,23 +85,76 @@ struct DescriptorTable: ~Copyable {
     return slot
   }
 
+  // MARK: Sources
+
+  /// The sources of a descriptor at one moment, in the order they were added, kept alive: their
+  /// handlers may change the list. As a rule there is one, which takes no allocation.
+  struct Takers: Sequence, IteratorProtocol {
+    fileprivate var first: Loop.DescriptorSource?
+    fileprivate var others: ArraySlice<Loop.DescriptorSource> = []
+
+    mutating func next() -> Loop.DescriptorSource? { first.take() ?? others.popFirst() }
+  }
+
+  func takers(of slot: Slot) -> Takers {
+    var takers = Takers(first: entries[slot].first.value)
+    var link = takers.first?.next.value
+    while let source = link {
+      takers.others.append(source)
+      link = source.next.value
+    }
+    return takers
+  }
+
+  /// Whether it was not there before. O(n) in the sources of the descriptor.
+  mutating func insert(_ source: Loop.DescriptorSource, in slot: Slot) -> Bool {
+    guard var last = entries[slot].first.value else {
+      entries[slot].first = Unretained(source)
+      return true
+    }
+    while last !== source, let next = last.next.value { last = next }
+    if last === source { return false }
+    last.next = Unretained(source)
+    return true
+  }
+
+  /// O(n) in the sources of the descriptor.
+  mutating func remove(_ source: Loop.DescriptorSource, from slot: Slot) {
+    if entries[slot].first.refers(to: source) {
+      entries[slot].first = source.next
+    } else {
+      var former = entries[slot].first.value
+      while let one = former, !one.next.refers(to: source) { former = one.next.value }
+      former?.next = source.next
+    }
+    source.next = Unretained(nil)
+  }
+
   /// What the sources of all modes want together.
   func interest(of slot: Slot) -> Loop.Readiness {
-    var all: Loop.Readiness = entries[slot].isMainQueue ? .readable : []
-    for source in entries[slot].sources where source.isValid { all.formUnion(source.interest) }
-    return all
+    union(of: slot, entries[slot].isMainQueue ? .readable : []) { _ in true }
   }
 
   /// What those of one mode want.
   func interest(
     of slot: Slot, in mode: ModeTable.Index, of modes: borrowing ModeTable, mainQueue: Bool
   ) -> Loop.Readiness {
-    var all: Loop.Readiness = entries[slot].isMainQueue && mainQueue ? .readable : []
-    for index in entries[slot].sources.indices {
-      let source = entries[slot].sources[index]
-      if source.isValid, modes.contains(mode, in: source.membership.modes) {
-        all.formUnion(source.interest)
-      }
+    union(of: slot, entries[slot].isMainQueue && mainQueue ? .readable : []) {
+      modes.contains(mode, in: $0.membership.modes)
+    }
+  }
+
+  @inline(__always)
+  private func union(
+    of slot: Slot, _ all: Loop.Readiness, where counts: (Loop.DescriptorSource) -> Bool
+  ) -> Loop.Readiness {
+    var all = all
+    var link = entries[slot].first
+    while let next = link.with({ source in
+      if source.isValid, counts(source) { all.formUnion(source.interest) }
+      return source.next
+    }) {
+      link = next
     }
     return all
   }

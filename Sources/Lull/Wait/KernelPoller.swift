@@ -29,7 +29,7 @@ final class KernelPoller: Poller, @unchecked Sendable {  // loop's thread, but f
     var set: (any DescriptorSet)?
     /// The set, when it is of the usual kind: the way without a table and counted references.
     var epollSet = Unretained<EpollSet>(nil)
-    var watched: [CInt: Watch] = [:]
+    var watched = WatchList()
     var continuousDeadline = Int64.max
     /// Whether the kernel's timer is set to it. There may have been no descriptor for one.
     var continuousIsSet = true
@@ -43,11 +43,6 @@ final class KernelPoller: Poller, @unchecked Sendable {  // loop's thread, but f
   private let word = Atomic<UInt32>(0)
   /// Whose descriptors these are: a child made by fork must not touch its parent's.
   private let generation = Atomic<UInt32>(lull_fork_generation())
-
-  struct Watch {
-    let interest: Loop.Readiness
-    let token: UInt64
-  }
 
   private final class Eventfd {
     private let own: OwnedDescriptor
@@ -67,6 +62,8 @@ final class KernelPoller: Poller, @unchecked Sendable {  // loop's thread, but f
   var now: Int64 { readClock(CLOCK_MONOTONIC) }
   var coarseNow: Int64 { readClock(CLOCK_MONOTONIC_COARSE) }
   var continuousNow: Int64 { readClock(CLOCK_BOOTTIME) }
+
+  var preemptions: Int { Lull.preemptions() }
 
   // MARK: Descriptors
 
@@ -88,13 +85,14 @@ final class KernelPoller: Poller, @unchecked Sendable {  // loop's thread, but f
     if isForked { leaveParent() }
     try open()
     try set?.insert(
-      descriptor, for: interest, token: token, isNew: box.value.watched[descriptor] == nil)
-    box.value.watched[descriptor] = Watch(interest: interest, token: token)
+      descriptor, for: interest, token: token,
+      isNew: box.value.watched.interest(in: descriptor).isEmpty)
+    box.value.watched.insert(descriptor, for: interest, token: token)
   }
 
   func unwatch(_ descriptor: CInt) {
     if isForked { leaveParent() }
-    box.value.watched[descriptor] = nil
+    box.value.watched.remove(descriptor)
     set?.remove(descriptor)
   }
 
@@ -152,11 +150,14 @@ final class KernelPoller: Poller, @unchecked Sendable {  // loop's thread, but f
   }
 
   private func insertAll() {
-    for (descriptor, watch) in box.value.watched {
+    for descriptor in 0..<box.value.watched.end {
+      let interest = box.value.watched.interest(in: descriptor)
+      if interest.isEmpty { continue }
+      let token = box.value.watched.token(of: descriptor)
       do {
-        try set?.insert(descriptor, for: watch.interest, token: watch.token, isNew: true)
+        try set?.insert(descriptor, for: interest, token: token, isNew: true)
       } catch {
-        box.value.watched[descriptor] = nil  // Closed by its user, who has not said so yet.
+        box.value.watched.remove(descriptor)  // Closed by its user, who has not said so yet.
       }
     }
   }
@@ -261,7 +262,9 @@ final class KernelPoller: Poller, @unchecked Sendable {  // loop's thread, but f
     epoll.store(-1, ordering: .releasing)
     eventfd.store(-1, ordering: .releasing)
     // That queue is the parent's: reading its eventfd would take the parent's wake-up away.
-    box.value.watched = box.value.watched.filter { !lull_is_main_queue_descriptor($0.key) }
+    for descriptor in 0..<box.value.watched.end where lull_is_main_queue_descriptor(descriptor) {
+      box.value.watched.remove(descriptor)
+    }
     try? open()
     generation.store(lull_fork_generation(), ordering: .releasing)
     // What came while there was nothing to wake by.

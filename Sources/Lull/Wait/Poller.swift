@@ -15,6 +15,9 @@ package protocol Poller: AnyObject, Sendable {
   /// Now, on the clock that counts suspend.
   var continuousNow: Int64 { get }
 
+  /// How often others were given the processor while the loop's thread could have gone on.
+  var preemptions: Int { get }
+
   /// Finds out whether a descriptor can be watched, before it is handed to the loop's thread.
   /// Any thread.
   func prepare(_ descriptor: CInt) throws(SystemError)
