@@ -122,6 +122,28 @@ final class MainLoopTests: XCTestCase {
     }
   }
 
+  /// flutter-team-archive/engine#27732: a wake-up that goes by way of the main queue does not come
+  /// while that queue is held.
+  func testANestedRunInsideTheMainQueueIsWokenFromAnotherThread() {
+    onMain { bench in
+      DispatchQueue.main.async {
+        let loop = Loop.main.loop
+        let keeper = Loop.main.schedule(after: .seconds(60)) { _ in }
+        DispatchQueue.global().async {
+          while !loop.isWaiting { sched_yield() }
+          loop.idle.forEach(0..<1) { _, _ in
+            loop.stop()
+            return .continue
+          }
+        }
+        bench.marks.append("\(bench.run())")
+        keeper.invalidate()
+      }
+      XCTAssertEqual(bench.run(once: true), .handledSource)
+      XCTAssertEqual(bench.marks, ["stopped"])
+    }
+  }
+
   /// swift-corelibs-foundation#2806, gnustep/libs-base#378: its event was never taken, and every
   /// later run came back at once, or spun.
   func testTheMainQueuesEventIsTaken() {

@@ -71,6 +71,12 @@ struct Backlog: ~Copyable {
 
   var laneCount: Int { lanes.count }
 
+  /// Whether a key waits whose priority is lower.
+  @inline(__always)
+  func hasLower(than lane: Lane.Reference) -> Bool {
+    lanes.count > 1 && lanes[lanes.count - 1].value.priority < lane.value.priority
+  }
+
   /// The keys by priority and turn.
   func lane(_ place: Int) -> Lane.Reference { lanes[place] }
 

@@ -80,11 +80,14 @@ extension IdleQueue {
   }
 
   /// What was made elsewhere waits for its lull.
-  func made(_ work: IdleWork) { if !submit(.add(work)) { end(work, .dropped) } }
+  func made(_ work: IdleWork) { if !submit(.add(work)) { endTooLate(work) } }
 
   func fail(_ work: IdleWork, _ error: any Error) {
-    if !submit(.fail(work, error)) { end(work, .dropped) }
+    if !submit(.fail(work, error)) { endTooLate(work) }
   }
+
+  /// The loop of what was being made has ended.
+  private func endTooLate(_ work: IdleWork) { end(work, work.isCancelled ? .cancelled : .dropped) }
 }
 
 extension Loop {

@@ -188,8 +188,11 @@ extension IdleQueue {
     nextFrame: Int64?, _ isTracking: Bool, hastened: Bool
   ) -> Int64 {
     lane.value.pieceBegins()
-    let isLong = !loop.isVirtual && piece.cost ?? .max >= Admission.longPiece
-    let taken = isLong ? preemptions() : 0
+    if loop.idleState.value.backlog.hasLower(than: lane) {
+      loop.idleState.value.tally.waited(.priority)
+    }
+    let isLong = piece.cost ?? .max >= Admission.longPiece
+    let taken = isLong ? loop.poller.preemptions : 0
     loop.record(.pieceBegins(key: work.keyName))
     if work.stage == .new { begin(work) }
     let weight = work.isCancelled ? nil : work.nextWeight
@@ -202,7 +205,7 @@ extension IdleQueue {
     let ended = loop.poller.now
     let time = max(0, ended - began)
     // What it took while others had the processor says nothing of the next.
-    let wasPreempted = isLong && time > piece.cost ?? .max && preemptions() > taken
+    let wasPreempted = isLong && time > piece.cost ?? .max && loop.poller.preemptions > taken
     if let weight {
       if !wasPreempted { lane.value.costs.learn(time, weight: weight) }
       work.took(time)

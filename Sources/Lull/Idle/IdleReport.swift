@@ -20,6 +20,8 @@ public struct IdleReport: Sendable, CustomStringConvertible {
     case nothingToDo
     /// A piece was running, and a run in it gives no time to others.
     case nested
+    /// A piece of a higher priority ran.
+    case priority
   }
 
   /// How many pieces ran.
@@ -68,7 +70,7 @@ struct IdleTally {
   var drops = 0
   var failures = 0
   /// By the order of the reasons.
-  private var waits: (Int, Int, Int, Int, Int, Int, Int, Int) = (0, 0, 0, 0, 0, 0, 0, 0)
+  private var waits: (Int, Int, Int, Int, Int, Int, Int, Int, Int) = (0, 0, 0, 0, 0, 0, 0, 0, 0)
   private var longest: [(key: String, time: Int64)] = []
   /// The least of as many as are kept.
   private var leastLongest: Int64 = 0
@@ -87,6 +89,7 @@ struct IdleTally {
     case .tracking: waits.5 += 1
     case .nothingToDo: waits.6 += 1
     case .nested: waits.7 += 1
+    case .priority: waits.8 += 1
     }
   }
 
@@ -134,6 +137,7 @@ struct IdleTally {
     report.failures = failures
     let counts = [
       waits.0, waits.1, waits.2, waits.3, waits.4, waits.5, waits.6, waits.7,
+      waits.8,
     ]
     for (reason, count) in zip(IdleReport.Reason.allCases, counts) where count > 0 {
       report.waits[reason] = count

@@ -117,7 +117,7 @@ public class IdleWork: @unchecked Sendable {  // atomics; the rest belongs to th
     if outcome.compareExchange(
       expected: .none, desired: .cancelAsked, ordering: .acquiringAndReleasing
     ).exchanged {
-      loop.idle.submit(.cancel(self))
+      if !loop.idle.submit(.cancel(self)) { cancelledTooLate() }
     }
   }
 
@@ -149,6 +149,8 @@ public class IdleWork: @unchecked Sendable {  // atomics; the rest belongs to th
   var stopsItsKey: Bool { false }
   /// Frees what it holds.
   func free() {}
+  /// It was cancelled, and its loop has ended. Any thread.
+  func cancelledTooLate() {}
 
   // MARK: How it is treated
 

@@ -52,6 +52,8 @@ final class Offload<Value: Sendable>: IdleWork, @unchecked Sendable {  // see `l
     return .continue
   }
 
+  override func cancelledTooLate() { lock.withLock { task }?.cancel() }
+
   override func free() {
     let (task, value) = lock.withLock {
       isFreed = true

@@ -56,6 +56,16 @@ import Testing
     }
   }
 
+  @Test func `of priority are a reason to wait`() {
+    withVirtualLoop { loop, _ in
+      for priority in [IdleWork.Priority.high, .low] {
+        loop.idle.forEach(0..<4, options: .init(priority: priority)) { _, _ in .continue }
+      }
+      #expect(loop.run() == .finished)
+      #expect(loop.idle.report.waits[.priority] == 4)
+    }
+  }
+
   @Test func `of priority may change while it waits`() {
     withVirtualLoop { loop, _ in
       let order = Shared<[String]>([])

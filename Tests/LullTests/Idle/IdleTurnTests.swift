@@ -193,6 +193,73 @@ import Testing
     }
   }
 
+  // facebook/react#12920: a callback that was overdue and threw was never removed.
+  @Test func `that are overdue and throw are over, and the next comes`() {
+    withVirtualLoop { loop, time in
+      struct Oops: Error {}
+      let calls = Shared<[Int]>([])
+      for index in 0..<3 {
+        loop.idle.enqueue(index, key: 0, options: .init(maximumWait: .milliseconds(10))) {
+          _, index in
+          calls.value.append(index)
+          if index == 1 { throw Oops() }
+          return .continue
+        }
+      }
+      let storm = Loop.Source { source in
+        time.advance(by: .milliseconds(20))
+        if calls.value.count < 3 { source.signal() } else { source.invalidate() }
+      }
+      loop.add(storm)
+      storm.signal()
+      #expect(loop.run() == .finished)
+      #expect(calls.value == [0, 1, 2])
+      #expect(loop.idle.report.failures == 1)
+    }
+  }
+
+  // WICG/scheduling-apis#86: what goes on after a piece, and what is older and waits.
+  @Test func `of work that has begun come before what came later for its key, and not its others`()
+  {
+    withVirtualLoop { loop, time in
+      let timeline = Timeline(of: loop)
+      loop.idle.forEach(0..<3, key: "a") { _, element in
+        timeline.mark("a\(element)")
+        return .continue
+      }
+      loop.idle.forEach(0..<2, key: "a") { _, element in
+        timeline.mark("later\(element)")
+        return .continue
+      }
+      loop.idle.forEach(0..<3, key: "b") { _, element in
+        timeline.mark("b\(element)")
+        return .continue
+      }
+      #expect(loop.run() == .finished)
+      #expect(timeline.text == "a0 b0 a1 b1 a2 b2 later0 later1")
+    }
+  }
+
+  // facebook/react-native#8624: work that waits for the end of interactions, one of which never ends.
+  @Test func `come by their maximum wait though the user never lets go, and it is told why`() {
+    withVirtualLoop(commonModes: [.default, .eventTracking]) { loop, time in
+      let ran = Shared<[Double]>([])
+      loop.idle.forEach(
+        0..<3, options: .init(maximumWait: .milliseconds(300), tracking: .throttle)
+      ) { _, _ in
+        ran.value.append(time.milliseconds)
+        time.advance(by: .milliseconds(100))
+        return .continue
+      }
+      let drags = loop.schedule(every: .milliseconds(10), in: .eventTracking) { _ in }
+      _ = loop.run(in: .eventTracking, for: .seconds(3))
+      drags.invalidate()
+      #expect(ran.value.count == 3)
+      for (one, next) in zip(ran.value, ran.value.dropFirst()) { #expect(next - one <= 420) }
+      #expect(loop.idle.report.waits[.tracking, default: 0] > 0)
+    }
+  }
+
   // facebook/react#19845: an expired task that asked for more ran without yielding.
   @Test func `that are overdue and never end let timers through`() {
     withVirtualLoop { loop, time in
