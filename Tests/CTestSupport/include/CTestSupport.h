@@ -5,7 +5,8 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
-/// `fork`, which Swift marks unavailable.
+/// `fork`, which Swift marks unavailable, at a moment when the other threads sleep: a lock that one
+/// of them holds in Swift's runtime would be held in the child for ever.
 pid_t test_fork(void);
 
 /// `_exit`, since a forked child must not run the parent's exit handlers.
