@@ -71,13 +71,22 @@ struct Slab<Element: ~Copyable>: ~Copyable {
   }
 
   @inline(never)
-  private mutating func grow() {
-    let room = max(4, 2 * capacity)
+  private mutating func grow() { move(to: max(4, 2 * capacity)) }
+
+  fileprivate mutating func move(to room: Int) {
     let fresh = UnsafeMutablePointer<Element>.allocate(capacity: room)
     unsafe fresh.moveInitialize(from: start, count: count)
     if capacity > 0 { unsafe start.deallocate() }
     unsafe start = fresh
     capacity = room
+  }
+}
+
+extension Slab {
+  /// Appends copies of an element until there are so many, in no more room than those take.
+  mutating func extend(to end: Int, with element: Element) {
+    if end > capacity { move(to: end) }
+    while count < end { append(element) }
   }
 }
 

@@ -26,8 +26,7 @@ struct DescriptorMap<Value>: ~Copyable {
 
   private mutating func makeRoom(for descriptor: Int) {
     precondition(descriptor >= 0, "a descriptor below zero is never open")
-    // By a quarter more at a time.
-    let enough = max(descriptor + 1, values.count / 4 * 5)
-    while values.count < enough { values.append(none) }
+    // By an eighth more at a time.
+    values.extend(to: max(descriptor + 1, values.count + values.count / 8), with: none)
   }
 }

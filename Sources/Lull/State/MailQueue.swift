@@ -75,10 +75,11 @@ final class MailQueue: @unchecked Sendable {  // `incoming` is guarded by its lo
   /// What posters write: to post a block takes the first line of the cache that it lies in, and the
   /// one the block goes to.
   struct Incoming: ~Copyable {
-    let lock = Lock()
     var isClosed = false
     /// Whether the loop has been told.
     var isAnnounced = false
+    /// Not the first: a change of any part is to the thread sanitizer one of the first byte.
+    let lock = Lock()
     var bag = MailBag()
   }
 
