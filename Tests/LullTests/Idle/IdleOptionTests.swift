@@ -56,6 +56,26 @@ import Testing
     }
   }
 
+  // facebook/react-native#8624: it waited for the end of interactions, one of which never ended.
+  @Test func `bring throttled work by its maximum wait though the user never lets go`() {
+    withVirtualLoop(commonModes: [.default, .eventTracking]) { loop, time in
+      let ran = Shared<[Double]>([])
+      loop.idle.forEach(
+        0..<3, options: .init(maximumWait: .milliseconds(300), tracking: .throttle)
+      ) { _, _ in
+        ran.value.append(time.milliseconds)
+        time.advance(by: .milliseconds(100))
+        return .continue
+      }
+      let drags = loop.schedule(every: .milliseconds(10), in: .eventTracking) { _ in }
+      _ = loop.run(in: .eventTracking, for: .seconds(3))
+      drags.invalidate()
+      #expect(ran.value.count == 3)
+      for (one, next) in zip(ran.value, ran.value.dropFirst()) { #expect(next - one <= 420) }
+      #expect(loop.idle.report.waits[.tracking, default: 0] > 0)
+    }
+  }
+
   @Test func `of priority are a reason to wait`() {
     withVirtualLoop { loop, _ in
       for priority in [IdleWork.Priority.high, .low] {

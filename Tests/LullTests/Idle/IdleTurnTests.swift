@@ -240,26 +240,6 @@ import Testing
     }
   }
 
-  // facebook/react-native#8624: work that waits for the end of interactions, one of which never ends.
-  @Test func `come by their maximum wait though the user never lets go, and it is told why`() {
-    withVirtualLoop(commonModes: [.default, .eventTracking]) { loop, time in
-      let ran = Shared<[Double]>([])
-      loop.idle.forEach(
-        0..<3, options: .init(maximumWait: .milliseconds(300), tracking: .throttle)
-      ) { _, _ in
-        ran.value.append(time.milliseconds)
-        time.advance(by: .milliseconds(100))
-        return .continue
-      }
-      let drags = loop.schedule(every: .milliseconds(10), in: .eventTracking) { _ in }
-      _ = loop.run(in: .eventTracking, for: .seconds(3))
-      drags.invalidate()
-      #expect(ran.value.count == 3)
-      for (one, next) in zip(ran.value, ran.value.dropFirst()) { #expect(next - one <= 420) }
-      #expect(loop.idle.report.waits[.tracking, default: 0] > 0)
-    }
-  }
-
   // facebook/react#19845: an expired task that asked for more ran without yielding.
   @Test func `that are overdue and never end let timers through`() {
     withVirtualLoop { loop, time in
