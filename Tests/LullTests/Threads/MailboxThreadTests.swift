@@ -165,16 +165,16 @@ import Testing
         return test_allocations() - before
       }
       func send() { for _ in 0..<100 { try? mailbox.send(1) } }
-      // Until both buffers have room for a burst.
-      for _ in 0..<3 {
-        send()
+      // Until all that is kept has room: both buffers for a burst, and what a pass needs.
+      for cause in [{ source.signal() }, send, send, send, { source.signal() }] {
+        cause()
         _ = loop.run(in: .default, for: .zero)
       }
       let passes = allocations { source.signal() }
       let deliveries = allocations(send)
-      #expect(deliveries == passes)
+      #expect(deliveries <= passes)
       #expect(passes > 0)
-      #expect(sum.value == 403 * 100)
+      #expect(sum.value == 405 * 100)
     }
   }
 }
