@@ -82,7 +82,7 @@ final class VirtualPoller: @unchecked Sendable {  // `state` guarded by `lock`
   /// Higher than a test has many of the kernel's.
   func makeDescriptor() -> CInt {
     lock.withLock {
-      let number = CInt(1_000 + state.ready.count)
+      let number = CInt(200 + state.ready.count)
       state.ready[number] = []
       return number
     }
