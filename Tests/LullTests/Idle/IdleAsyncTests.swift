@@ -2,7 +2,6 @@
 
 import Dispatch
 import Lull
-import LullTesting
 import Testing
 
 /// Lives on a loop.
@@ -205,24 +204,6 @@ private actor Resident {
     #expect(committed.value.sorted() == (0..<10).map { $0 * $0 })
     #expect(runner.loop.idle.count == 0)
     runner.stop()
-  }
-
-  @Test func `waits for its lull from when it was made`() {
-    withVirtualLoop { loop, time in
-      let (gate, open) = AsyncStream<Void>.makeStream()
-      // While the pool makes it the loop has something to do, and time passes as fast as it can.
-      let ticks = loop.schedule(every: .milliseconds(1), in: .common) { _ in }
-      loop.idle.offload(key: 0, onEnd: { _ in loop.stop() }) {
-        for await _ in gate {}
-      } then: {
-      }
-      time.advance(by: .seconds(1_000_000))
-      open.finish()
-      #expect(loop.run() == .stopped)
-      ticks.invalidate()
-      #expect(loop.idle.report.pieces == 1)
-      #expect(loop.idle.report.longestWait < .seconds(500_000))
-    }
   }
 
   @Test func `stops what is made for a loop that has ended, where it is cancelled`() async {
