@@ -81,7 +81,7 @@ extension Loop {
       guard isValid, !isSignalled else { return nil }
       let sequence = Source.signals.wrappingAdd(1, ordering: .relaxed).newValue
       let noted = signalled.compareExchange(
-        expected: 0, desired: sequence, ordering: .acquiringAndReleasing
+        expected: 0, desired: sequence, ordering: .sequentiallyConsistent
       ).exchanged
       return noted ? sequence : nil
     }
@@ -139,7 +139,7 @@ extension Loop {
     }
 
     /// Which signal waits; 0 for none.
-    final var signalSequence: UInt64 { signalled.load(ordering: .acquiring) }
+    final var signalSequence: UInt64 { signalled.load(ordering: .sequentiallyConsistent) }
 
     /// Takes the signal, which from then on may come again. Of several loops one gets it.
     @discardableResult

@@ -12,11 +12,9 @@ struct Box<Value: ~Copyable>: ~Copyable {
   /// On a line of the cache that nothing else lies on, if asked for: what one thread writes there
   /// does not take other things from another.
   init(_ value: consuming Value, onLineOfItsOwn isAlone: Bool = false) {
-    let line = 64
-    let room = isAlone ? (MemoryLayout<Value>.size + line - 1) / line * line : 0
+    let unit = isAlone ? 64 : MemoryLayout<Value>.alignment
     unsafe address = UnsafeMutableRawPointer.allocate(
-      byteCount: max(MemoryLayout<Value>.size, room),
-      alignment: isAlone ? line : MemoryLayout<Value>.alignment
+      byteCount: (MemoryLayout<Value>.size + unit - 1) / unit * unit, alignment: unit
     ).bindMemory(to: Value.self, capacity: 1)
     unsafe address.initialize(to: value)
   }

@@ -40,7 +40,7 @@ struct DescriptorTable: ~Copyable {
     @inline(__always) _modify { yield &entries[slot] }
   }
 
-  /// Whether a slot costs no more room than that of the slot.
+  /// Whether the list by number reaches to a descriptor.
   func hasRoom(for descriptor: CInt) -> Bool { slotOf.hasRoom(for: descriptor) }
 
   /// The slot of a descriptor, made if it has none; without room only for one that is open.

@@ -220,7 +220,7 @@ func expectWatched(
       called.signal()
     }
     runner.onLoop {}
-    runner.untilAsleep()
+    runner.untilItWaits()
     let before = passes.value
     pipe.write(1)
     pipe.closeWriter()
@@ -244,7 +244,7 @@ func expectWatched(
         if calls.add() == 1 { _ = pipe.read(100) }
       }
     }
-    runner.untilAsleep()
+    runner.untilItWaits()
     pipe.write(1)
     pipe.closeWriter()
     // Awake once, it finds that it wants nothing of this.
@@ -364,11 +364,11 @@ func expectWatched(
 private func expectNoPassesButForPosts(
   _ runner: LoopRunner, _ passes: Counter, _ location: SourceLocation = #_sourceLocation
 ) {
-  runner.untilAsleep()
+  runner.untilItWaits()
   let before = passes.value
   for _ in 0..<100 {
     runner.onLoop {}
-    runner.untilAsleep()
+    runner.untilItWaits()
   }
   #expect(passes.value - before <= 200, sourceLocation: location)
 }

@@ -107,7 +107,7 @@ import Testing
           precondition(!runner.loop.contains(source, in: .default))
         }
         for number in taken { close(number) }
-        runner.untilAsleep()
+        runner.untilItWaits()
         do { try runner.loop.add(source) } catch { preconditionFailure("\(error)") }
         precondition(called.wait(timeout: .now() + .seconds(30)) == .success)
         runner.stop()

@@ -63,7 +63,7 @@ import Testing
     await #expect(processExitsWith: .success) {
       let passes = Counter()
       let runner = LoopRunner { loop in loop.observe(.beforeTimers) { _, _ in passes.add() } }
-      runner.untilAsleep()
+      runner.untilItWaits()
       let before = passes.value
       let isWell = Self.succeeds {
         for _ in 0..<100 {

@@ -39,7 +39,7 @@ import Testing
       sched_yield()
     }
     // It goes on by itself: no call and no wake-up is left to help it.
-    runner.untilAsleep()
+    runner.untilItWaits()
     let before = fires.value
     while fires.value < before + 3 {
       guard rounds.wait(timeout: .now() + .seconds(20)) == .success else {
@@ -128,7 +128,7 @@ import Testing
   @Test func `fire by an earlier date that was added later`() {
     let runner = LoopRunner()
     runner.loop.schedule(after: .seconds(3_600)) { _ in }
-    runner.untilAsleep()
+    runner.untilItWaits()
     let fired = DispatchSemaphore(value: 0)
     runner.loop.schedule(after: .milliseconds(1)) { _ in fired.signal() }
     #expect(fired.wait(timeout: .now() + .seconds(30)) == .success)

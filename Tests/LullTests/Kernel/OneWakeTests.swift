@@ -72,13 +72,13 @@ import Testing
       loop.schedule(after: .seconds(3_600)) { _ in }
     }
     /// Not on its way to sleep, where it may notice things twice.
-    func untilAsleep() {
+    func untilItWaits() {
       while !(runner.loop.isWaiting && isBlocked(thread.value)) { sched_yield() }
     }
     for _ in 0..<10 * stress {
       let things = Things()
       runner.onLoop { cause.prepare(runner.loop, things) }
-      untilAsleep()
+      untilItWaits()
       let before = (sleeps.value, wakes.value)
       cause.ask(runner.loop, things)
       if cause == .wakeUp {
@@ -86,7 +86,7 @@ import Testing
       } else {
         #expect(things.done.wait(timeout: .now() + .seconds(30)) == .success)
       }
-      untilAsleep()
+      untilItWaits()
       // It woke once, and sleeps again.
       #expect(wakes.value - before.1 == 1)
       #expect(sleeps.value - before.0 == wakes.value - before.1)

@@ -27,7 +27,7 @@ import Testing
     for _ in 0..<5 * stress {
       let runner = LoopRunner()
       let arrivals = Arrivals([])
-      runner.untilAsleep()
+      runner.untilItWaits()
       onThreads(threads) { thread in
         for number in 0..<each {
           runner.loop.perform { arrivals.update { $0.append((thread, number)) } }
@@ -208,7 +208,7 @@ import Testing
   @Test func `that come while the loop is in a callout make one pass`() {
     let passes = Counter()
     let runner = LoopRunner { loop in loop.observe(.beforeTimers) { _, _ in passes.add() } }
-    runner.untilAsleep()
+    runner.untilItWaits()
     let inside = DispatchSemaphore(value: 0)
     let release = DispatchSemaphore(value: 0)
     runner.loop.perform {
@@ -228,7 +228,7 @@ import Testing
   @Test func `of 1000 calls to a sleeping loop are as few as it can serve`() {
     let wakes = Counter()
     let runner = countingRunner(wakes)
-    runner.untilAsleep()
+    runner.untilItWaits()
     // No pass ends before the calls have: afterWaiting waits for them.
     let gate = DispatchSemaphore(value: 0)
     let once = Counter()
@@ -236,7 +236,7 @@ import Testing
       if once.add() == 1 { gate.wait() }
     }
     runner.onLoop { runner.loop.add(observer) }
-    runner.untilAsleep()
+    runner.untilItWaits()
     let before = wakes.value
     for _ in 0..<1_000 { runner.loop.wakeUp() }
     gate.signal()
@@ -306,12 +306,12 @@ import Testing
     func expectOneWake(
       _ what: String, _ location: SourceLocation = #_sourceLocation, _ cause: () throws -> Void
     ) rethrows {
-      runner.untilAsleep()
+      runner.untilItWaits()
       let before = wakes.value
       try cause()
       let result = happened.wait(timeout: .now() + .seconds(30))
       #expect(result == .success, "\(what)", sourceLocation: location)
-      runner.untilAsleep()
+      runner.untilItWaits()
       // One that brings the thing, and for a timer in the future one more when it is due.
       #expect(wakes.value - before <= 2, "\(what)", sourceLocation: location)
     }

@@ -98,7 +98,7 @@ final class LoopRunner: Sendable {
   }
 
   /// Waits until the loop sleeps.
-  func untilAsleep() { while !loop.isWaiting { sched_yield() } }
+  func untilItWaits() { while !loop.isWaiting { sched_yield() } }
 
   /// Runs `body` on the loop's thread and waits for it.
   func onLoop(_ body: @escaping @Sendable () -> Void) {

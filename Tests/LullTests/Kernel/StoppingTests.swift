@@ -126,7 +126,7 @@ import Testing
     while !(runner.loop.isWaiting && runner.loop.currentMode == nested) { sched_yield() }
     runner.loop.stop()
     while runner.loop.currentMode != .default { sched_yield() }
-    runner.untilAsleep()
+    runner.untilItWaits()
     #expect(result.value == .stopped)
     runner.stop()
   }

@@ -26,7 +26,7 @@ import Testing
     let source = try hear(36, counts, heard)
     try runner.loop.add(source)
     for _ in 0..<20 * stress {
-      runner.untilAsleep()
+      runner.untilItWaits()
       kill(getpid(), 36)
       #expect(heard.wait(timeout: .now() + .seconds(30)) == .success)
     }
