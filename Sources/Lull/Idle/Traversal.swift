@@ -18,7 +18,11 @@ final class Traversal: IdleWork, @unchecked Sendable {  // touched on the loop's
   private let time = Atomic<Int64>(0)
   private var pending: Int?
   private var beginning: Beginning?
-  private var body: Step?
+  private var body: Body?
+
+  /// In a struct, since a bare closure that goes in and out of an optional by a generic function is
+  /// wrapped anew each time.
+  private struct Body { let step: Step }
 
   /// A traversal with a key, or with a number of its own.
   @usableFromInline
@@ -33,7 +37,7 @@ final class Traversal: IdleWork, @unchecked Sendable {  // touched on the loop's
     self.size = size
     hasWeights = isWeighted
     self.beginning = beginning
-    self.body = body
+    self.body = Body(step: body)
     super.init(loop, options, weight: 1, onEnd: onEnd)
   }
 
@@ -58,7 +62,7 @@ final class Traversal: IdleWork, @unchecked Sendable {  // touched on the loop's
     guard let body = body.take() else { return .stop }
     let index = index.load(ordering: .relaxed)
     var next: Int?
-    let result = Result { try body(index, &next) }
+    let result = Result { try body.step(index, &next) }
     self.body = body
     // Counted, whether it throws or not.
     self.index.store(index + 1, ordering: .relaxed)

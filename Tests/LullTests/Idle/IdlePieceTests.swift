@@ -6,6 +6,15 @@ import LullTesting
 import Testing
 
 @Suite struct `Pieces of idle work` {
+  /// None leaves anything on the stack for those that follow.
+  @Test func `may be many`() {
+    withVirtualLoop { loop, _ in
+      let work = loop.idle.forEach(0..<50_000) { _, _ in .continue }
+      #expect(loop.run() == .finished)
+      #expect(work.progress.done == 50_000)
+    }
+  }
+
   // facebook/react#17355: a dialog in a piece runs the loop, which begins another piece.
   @Test func `are not interrupted by others, however deep they run the loop`() {
     withVirtualLoop { loop, time in
