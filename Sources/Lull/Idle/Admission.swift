@@ -12,11 +12,16 @@ package struct Admission {
     let nextFrame: Int64?
     /// When the next timer of the mode is due, or the run ends; `Int64.max` for neither.
     let nextTimer: Int64
+    /// Whether the user drags or scrolls.
+    let isTracking: Bool
 
-    package init(now: Int64, nextFrame: Int64?, nextTimer: Int64) {
+    package init(
+      now: Int64, nextFrame: Int64?, nextTimer: Int64, isTracking: Bool = false
+    ) {
       self.now = now
       self.nextFrame = nextFrame
       self.nextTimer = nextTimer
+      self.isTracking = isTracking
     }
 
     /// What comes first.
@@ -125,10 +130,7 @@ package struct Admission {
 
   /// Whether a piece may run at this moment.
   package func admits(_ piece: Piece, at moment: Moment) -> Bool {
-    guard moment.end != .max else { return true }
-    if moment.now.addingClamped(expected(piece, moment)) <= moment.end - margin {
-      return true
-    }
+    if fits(piece, at: moment) { return true }
     if isFresh {
       if moment.now >= piece.overdueAt { return true }
       // It would fit a gap such as there are: it waits for one.
@@ -138,6 +140,12 @@ package struct Admission {
       return moment.end - moment.now >= longestGap / 2
     }
     return !ranInShare && moment.now >= piece.overdueAt.addingClamped(Admission.patience)
+  }
+
+  /// Whether a piece should end before what comes next.
+  func fits(_ piece: Piece, at moment: Moment) -> Bool {
+    moment.end == .max
+      || moment.now.addingClamped(expected(piece, moment)) <= moment.end - margin
   }
 
   /// When to ask again about a piece that was refused, if neither a frame nor a timer comes first.

@@ -23,7 +23,10 @@ package struct CostModel {
 
   /// The same where much depends on it: more, while few are known and those differ.
   package func cautious(weight: Int) -> Int64? {
-    cost(weight) { $0.cautiousBound(amongOthers: known > $0.total + 1) }
+    guard let expected = expected(weight: weight),
+      let cautious = cost(weight, { $0.cautiousBound(amongOthers: known > $0.total + 1) })
+    else { return nil }
+    return max(expected, cautious - CostModel.harmless)
   }
 
   private func cost(_ weight: Int, _ bound: (Histogram) -> Int64) -> Int64? {
@@ -51,6 +54,8 @@ package struct CostModel {
     classes[own]!.add(perUnit)
   }
 
+  /// So much longer than expected a piece may be without harm, in nanoseconds.
+  private static let harmless: Int64 = 300_000
   /// Costs of a unit are kept in 1/1024 ns, since a byte may cost a fraction of one.
   private static let unit: Int64 = 1024
   /// 52 days, so that no product overflows.

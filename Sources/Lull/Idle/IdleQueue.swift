@@ -17,9 +17,11 @@ internal import Synchronization
 /// }
 /// ```
 ///
-/// Keys share the time fairly. A key's first piece, whose cost nobody knows, and one that is
-/// longer than any gap run right after a frame. A piece that throws ends its item and nothing
-/// else, unless its options say so. A nested run inside a piece gives no idle share.
+/// Keys share the time fairly. Before frames a key with longer pieces and more left to do may be a
+/// quarter of a second ahead of another, so that short pieces fill what long ones leave of a gap.
+/// A key's first piece, whose cost nobody knows, and one that is longer than any gap run right
+/// after a frame. A piece that throws ends its item and nothing else, unless its options say so. A
+/// nested run inside a piece gives no idle share.
 ///
 /// > Threads: any, unless said otherwise. Pieces run on the loop's thread.
 public struct IdleQueue: Sendable {
