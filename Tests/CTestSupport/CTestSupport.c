@@ -41,11 +41,15 @@ static bool others_run(void) {
   return found;
 }
 
-pid_t test_fork(void) {
+void test_wait_until_others_sleep(void) {
   for (int quiet = 0, tries = 0; quiet < 3 && tries < 100000; tries++) {
     quiet = others_run() ? 0 : quiet + 1;
     if (quiet == 0) sched_yield();
   }
+}
+
+pid_t test_fork(void) {
+  test_wait_until_others_sleep();
   return fork();
 }
 

@@ -5,6 +5,9 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
+/// Returns at a moment when the other threads of the process sleep.
+void test_wait_until_others_sleep(void);
+
 /// `fork`, which Swift marks unavailable, at a moment when the other threads sleep: a lock that one
 /// of them holds in Swift's runtime would be held in the child for ever.
 pid_t test_fork(void);
