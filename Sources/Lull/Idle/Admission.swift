@@ -58,6 +58,8 @@ package struct Admission {
 
   /// Whether no piece has run since the last frame (or timer) was served, on time.
   private var isFresh = true
+  /// When the last frame (or timer) on time began.
+  private var lastOnTime = Int64.min
   /// How far from the next frame or timer a piece has to end. It follows how far pieces of late
   /// went beyond what was expected of them.
   package private(set) var margin = Admission.leastMargin
@@ -79,6 +81,7 @@ package struct Admission {
   /// A frame or timer due at `due` began to be served at `began`: a gap follows.
   package mutating func served(due: Int64, began: Int64) {
     isFresh = began - due <= Admission.onTime
+    if isFresh { lastOnTime = began }
     expectedFrame = .max
   }
 
@@ -139,7 +142,7 @@ package struct Admission {
       // twice without a frame on time between.
       return moment.end - moment.now >= longestGap / 2
     }
-    return !ranInShare && moment.now >= piece.overdueAt.addingClamped(Admission.patience)
+    return !ranInShare && moment.now >= patienceEnds(for: piece)
   }
 
   /// Whether a piece should end before what comes next.
@@ -151,7 +154,12 @@ package struct Admission {
   /// When to ask again about a piece that was refused, if neither a frame nor a timer comes first.
   package func nextQuestion(about piece: Piece, after now: Int64) -> Int64 {
     if now < piece.overdueAt { return piece.overdueAt }
-    return max(now, piece.overdueAt.addingClamped(Admission.patience))
+    return max(now, patienceEnds(for: piece))
+  }
+
+  /// When an overdue piece waits no longer for a frame on time; while those come it does.
+  private func patienceEnds(for piece: Piece) -> Int64 {
+    max(piece.overdueAt, lastOnTime).addingClamped(Admission.patience)
   }
 
   /// What a piece is taken to cost. Frames are protected from what nobody knows; a timer that is

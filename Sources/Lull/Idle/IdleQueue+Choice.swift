@@ -177,7 +177,7 @@ extension IdleQueue {
     let least = timeLeft(first)
     var longest = first
     let end = min(loop.idleState.value.backlog.laneCount, place + IdleQueue.mostAsked)
-    for place in place + 1..<max(end, place + 1) {
+    for place in place + 1..<end {
       let lane = loop.idleState.value.backlog.lane(place)
       guard lane.value.priority == first.lane.value.priority, lane.value.used <= limit else {
         break
@@ -194,8 +194,7 @@ extension IdleQueue {
   private func known(_ lane: Lane.Reference, at moment: Admission.Moment) -> Candidate? {
     guard let work = lane.value.first, work.pausedUntil <= moment.now,
       !moment.isTracking || !waitsForTracking(work, at: moment.now),
-      work.stage != .new || !work.isWeighted,
-      let weight = work.stage == .new ? 1 : work.nextWeight
+      let weight = work.stage == .new && !work.isWeighted ? 1 : work.nextWeight
     else { return nil }
     let piece = piece(of: work, weight: weight, in: lane, true)
     guard piece.cost != nil else { return nil }

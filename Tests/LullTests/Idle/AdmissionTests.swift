@@ -123,10 +123,10 @@ private func ms(_ count: Double) -> Int64 { Int64((count * 1_000_000).rounded())
     admission.served(due: ms(124), began: ms(130))
     admission.shareBegins(at: ms(131))
     #expect(!admission.admits(overdue, at: moment(131, frame: 136)))
-    admission.shareBegins(at: ms(200))
-    #expect(admission.admits(overdue, at: moment(200, frame: 201)))
+    admission.shareBegins(at: ms(212))
+    #expect(admission.admits(overdue, at: moment(212, frame: 213)))
     admission.pieceRan()
-    #expect(!admission.admits(overdue, at: moment(200, frame: 201)))
+    #expect(!admission.admits(overdue, at: moment(212, frame: 213)))
   }
 
   @Test func `asks again at the maximum wait, and when patience is over`() {

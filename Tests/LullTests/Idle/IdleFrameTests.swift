@@ -90,32 +90,39 @@ import Testing
     }
   }
 
+  enum Mix: CaseIterable { case equalTimes, equalNumbers, equalNumbersOfObjects }
+
   /// Keys whose pieces take what is theirs, give or take a tenth: as much time of each, or as many
   /// pieces, where those of the long ones would be left over if no short ones were kept for them.
   /// The packing that nobody beats fills every gap to its end.
-  @Test(arguments: [60, 90, 120] as [Int64], [nil, 100] as [Int?])
-  func `packs keys of many costs`(hertz: Int64, number: Int?) {
+  @Test(arguments: [60, 90, 120] as [Int64], Mix.allCases)
+  func `packs keys of many costs`(hertz: Int64, mix: Mix) {
     for seed in 1...3 as ClosedRange<UInt64> {
       withVirtualLoop { loop, time in
         let load = Load(hertz: hertz, pieces: 0, cost: 0)
         let gap = Double(load.period - Self.drawing) / 1_000_000
         let means = [0.1, 0.3, 0.8, 1.5, 2.5, 4, 6, 10].filter { $0 * 1.1 < gap - 0.3 }
         let random = Shared(Seeded(state: seed))
-        let left = Shared(means.count)
+        let left = Shared(0)
         let finished = Shared<Int64>(0)
         let total = Shared(0.0)
+        func run(_ mean: Double) -> IdleAnswer {
+          let cost = mean * Double.random(in: 0.9...1.1, using: &random.value)
+          total.value += cost
+          time.advance(by: milliseconds(cost))
+          left.value -= 1
+          finished.value = time.now.nanoseconds
+          return .continue
+        }
         for mean in means {
-          loop.idle.forEach(
-            0..<(number ?? Int(600 / mean)), key: mean,
-            onEnd: { _ in
-              left.value -= 1
-              finished.value = time.now.nanoseconds
+          let number = mix == .equalTimes ? Int(600 / mean) : 100
+          left.value += number
+          if mix == .equalNumbersOfObjects {
+            for object in 0..<number {
+              loop.idle.enqueue(object, key: mean) { mean, _ in run(mean) }
             }
-          ) { _, _ in
-            let cost = mean * Double.random(in: 0.9...1.1, using: &random.value)
-            total.value += cost
-            time.advance(by: milliseconds(cost))
-            return .continue
+          } else {
+            loop.idle.forEach(0..<number, key: mean) { _, _ in run(mean) }
           }
         }
         let delays = delays(at: load, loop, time) { left.value == 0 }
@@ -123,7 +130,7 @@ import Testing
         #expect(delays.count { $0 > 1_000_000 } <= means.count)
         #expect(delays.dropFirst(means.count + 1).allSatisfy { $0 <= 1_000_000 })
         let ideal = (total.value / gap).rounded(.up) * Double(load.period)
-        let first = load.period * Int64(number == nil ? 1 : 1 + means.count)
+        let first = load.period * Int64(mix == .equalTimes ? 1 : 1 + means.count)
         #expect(Double(finished.value - first) <= ideal * 1.15)
       }
     }
