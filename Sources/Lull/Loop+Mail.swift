@@ -84,10 +84,11 @@ extension Loop {
   }
 
   /// Queues idle work; false if the loop's thread has ended.
-  func submit(_ work: IdleWork, behind former: IdleWork?) -> Bool {
+  @inline(__always)
+  func submit(_ work: IdleWork, followsLatest: Bool) -> Bool {
     guard isCurrent, !hasMail else { return post(.idle(.add(work))) }
     guard !state.value.isOver else { return false }
-    idle.admit(work, behind: former)
+    idle.admit(work, followsLatest: followsLatest)
     wakeIfSleeping()
     return true
   }

@@ -21,29 +21,33 @@ struct Backlog: ~Copyable {
   private var latestArrival = Int64.min
 
   /// What was queued last, if it waits still.
-  var latest: IdleWork? {
-    guard let last = newest?.value.last, last.isQueued else { return nil }
+  var latest: Unretained<IdleWork> {
+    guard let last = newest?.value.last, last.with(\.isQueued) == true else {
+      return Unretained(nil)
+    }
     return last
   }
 
-  /// Queues work, in the lane of `former`, the latest, if that is of the same key.
-  mutating func append(_ work: IdleWork, behind former: IdleWork?) {
+  /// Queues work, which may be known to have the key of the latest.
+  @inline(__always)
+  mutating func append(_ work: IdleWork, followsLatest: Bool) {
     count += 1
     // No two come at a time: so it is known who came first.
     work.waitsSince = max(work.waitsSince, latestArrival + 1)
     latestArrival = work.waitsSince
     firstOverdue = min(firstOverdue, work.overdueAt)
     nextAging = min(nextAging, work.waitsSince.addingClamped(work.maximumWait / 2))
-    if let former, former.lane.isThere {
-      former.lane.with { $0.value.append(work) }
-      work.lane = former.lane
+    let place: Place<Lane>
+    if followsLatest {
+      place = newest!.place
     } else {
       let lane = lane(for: work)
       newest = lane
-      lane.value.append(work)
-      work.lane = Unretained(lane)
+      place = lane.place
     }
-    work.lane.with { if $0.value.priority != $0.value.nextPriority { resort($0) } }
+    place.value.append(work)
+    work.lane = place
+    if place.value.priority != place.value.nextPriority { resort(place) }
   }
 
   /// The lane of a key, made for `work` if there is none.
@@ -73,23 +77,28 @@ struct Backlog: ~Copyable {
 
   /// Whether a key waits whose priority is lower.
   @inline(__always)
-  func hasLower(than lane: Lane.Reference) -> Bool {
+  func hasLower(than lane: Place<Lane>) -> Bool {
     lanes.count > 1 && lanes[lanes.count - 1].value.priority < lane.value.priority
   }
 
   /// The keys by priority and turn.
-  func lane(_ place: Int) -> Lane.Reference { lanes[place] }
+  @inline(__always)
+  func lane(_ number: Int) -> Place<Lane> { lanes[number].place }
 
   /// The key whose first item has been overdue for longest, if any is; paused ones aside while the
   /// user drags or scrolls. O(keys) when one may be.
-  mutating func overdue(at now: Int64, isTracking: Bool) -> Lane.Reference? {
-    guard now >= firstOverdue else { return nil }
+  @inline(__always)
+  mutating func overdue(at now: Int64, isTracking: Bool) -> Place<Lane>? {
+    now >= firstOverdue ? findOverdue(at: now, isTracking) : nil
+  }
+
+  private mutating func findOverdue(at now: Int64, _ isTracking: Bool) -> Place<Lane>? {
     let first = lanes.filter { !isTracking || $0.value.first!.tracking != .pause }
       .min { $0.value.first!.overdueAt < $1.value.first!.overdueAt }
     // Those that are paused count again when that is over.
     if !isTracking { firstOverdue = first?.value.first?.overdueAt ?? .max }
     guard let first, now >= first.value.first!.overdueAt else { return nil }
-    return first
+    return first.place
   }
 
   /// Lets keys go up whose work has waited for half of its maximum, or three quarters. O(keys) when
@@ -109,23 +118,24 @@ struct Backlog: ~Copyable {
       // It goes before those that it comes to.
       let peer = lanes.first { $0.value.priority == lane.value.nextPriority }
       let used = min(lane.value.used, peer?.value.used ?? .max)
-      resort(lane) { $0.used = used }
+      resort(lane.place) { $0.used = used }
     }
   }
 
   /// Work that waits gets another priority.
   mutating func set(_ priority: IdleWork.Priority, of work: IdleWork) {
-    guard let lane = work.lane.value else { return work.set(priority) }
+    guard let lane = work.lane else { return work.set(priority) }
     lane.value.set(priority, of: work)
     resort(lane)
   }
 
   /// A key has had a turn that took so long.
-  mutating func rotate(_ lane: Lane.Reference, after time: Int64) {
+  @inline(__always)
+  mutating func rotate(_ lane: Place<Lane>, after time: Int64) {
     let used = lane.value.used.addingClamped(max(0, time))
     lane.value.aged = 0
-    if let work = lane.value.first {
-      nextAging = min(nextAging, work.waitsSince.addingClamped(work.maximumWait / 2))
+    lane.value.front.with {
+      nextAging = min(nextAging, $0.waitsSince.addingClamped($0.maximumWait / 2))
     }
     guard lanes.count > 1 else {
       lane.value.priority = lane.value.nextPriority
@@ -136,16 +146,21 @@ struct Backlog: ~Copyable {
 
   /// Takes an item out; the last one of a key leaves what was learned behind.
   mutating func remove(_ work: IdleWork) {
-    guard let lane = work.lane.value else { return }
+    guard let lane = work.lane else { return }
     count -= 1
     lane.value.remove(work)
-    if lane.value.count > 0, let first = lane.value.firstWaiting {
-      firstOverdue = min(firstOverdue, first.overdueAt)
-      nextAging = min(nextAging, first.waitsSince.addingClamped(first.maximumWait / 2))
-      if lane.value.priority != lane.value.nextPriority { resort(lane) }
-      return
+    if lane.value.count == 0 { return removeLane(lane) }
+    lane.value.firstWaiting.with {
+      firstOverdue = min(firstOverdue, $0.overdueAt)
+      nextAging = min(nextAging, $0.waitsSince.addingClamped($0.maximumWait / 2))
     }
-    if let place = place(of: lane) { lanes.remove(at: place) }
+    if lane.value.priority != lane.value.nextPriority { resort(lane) }
+  }
+
+  private mutating func removeLane(_ place: Place<Lane>) {
+    guard let number = number(of: place) else { return }
+    let lane = lanes.remove(at: number)
+    assert(!lane.value.isRunning, "an item is taken out while its piece runs")
     if newest === lane { newest = nil }
     guard let key = lane.value.key else { return }
     laneOf[key] = nil
@@ -171,7 +186,7 @@ struct Backlog: ~Copyable {
   /// Everything, in no order, which leaves it empty.
   mutating func removeAll() -> [IdleWork] {
     let all = all
-    for work in all { work.lane = Unretained(nil) }
+    for work in all { work.lane = nil }
     lanes = []
     newest = nil
     laneOf = [:]
@@ -182,26 +197,25 @@ struct Backlog: ~Copyable {
   // MARK: Keeping the order
 
   /// Puts a lane where it belongs after a change of what it goes by.
-  private mutating func resort(_ lane: Lane.Reference, _ change: (inout Lane) -> Void = { _ in }) {
-    let place = place(of: lane)
-    if let place { lanes.remove(at: place) }
-    lane.value.priority = lane.value.nextPriority
-    change(&lane.value)
-    if place != nil { insert(lane) }
+  private mutating func resort(_ place: Place<Lane>, _ change: (inout Lane) -> Void = { _ in }) {
+    let lane = number(of: place).map { lanes.remove(at: $0) }
+    place.value.priority = place.value.nextPriority
+    change(&place.value)
+    if let lane { insert(lane) }
   }
 
   private mutating func insert(_ lane: Lane.Reference) {
     turns += 1
     lane.value.turn = turns
-    lanes.insert(lane, at: lowerBound(lane))
+    lanes.insert(lane, at: lowerBound(lane.place))
   }
 
-  private func place(of lane: Lane.Reference) -> Int? {
-    let place = lowerBound(lane)
-    return place < lanes.count && lanes[place] === lane ? place : nil
+  private func number(of lane: Place<Lane>) -> Int? {
+    let number = lowerBound(lane)
+    return number < lanes.count && lanes[number].place == lane ? number : nil
   }
 
-  private func lowerBound(_ lane: Lane.Reference) -> Int {
+  private func lowerBound(_ lane: Place<Lane>) -> Int {
     var (low, high) = (0, lanes.count)
     while low < high {
       let middle = (low + high) / 2

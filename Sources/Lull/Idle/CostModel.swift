@@ -9,7 +9,7 @@
 ///
 /// A value: it is told durations and reads no clock.
 package struct CostModel {
-  private var classes: [Histogram?] = []
+  private var classes: [Histogram] = []
   /// How many costs it has learned, in all classes.
   private var known = 0
 
@@ -31,27 +31,30 @@ package struct CostModel {
 
   private func cost(_ weight: Int, _ bound: (Histogram) -> Int64) -> Int64? {
     let own = CostModel.weightClass(weight)
-    if own < classes.count, let costs = classes[own] { return scaled(bound(costs), weight) }
+    if knows(own) { return scaled(bound(classes[own]), weight) }
     // From smaller pieces the cost of a unit errs high; a larger piece costs at least as much.
-    for smaller in stride(from: min(own, classes.count) - 1, through: 0, by: -1) {
-      if let costs = classes[smaller] { return scaled(bound(costs), weight) }
+    for smaller in stride(from: own - 1, through: 0, by: -1) where knows(smaller) {
+      return scaled(bound(classes[smaller]), weight)
     }
-    for larger in stride(from: own + 1, to: classes.count, by: 1) {
-      if let costs = classes[larger] { return scaled(bound(costs), 2 << larger) }
+    for larger in stride(from: own + 1, to: classes.count, by: 1) where knows(larger) {
+      return scaled(bound(classes[larger]), 2 << larger)
     }
     return nil
+  }
+
+  private func knows(_ number: Int) -> Bool {
+    number < classes.count && classes[number].total > 0
   }
 
   /// Learns that a piece of `weight` took `duration` nanoseconds.
   package mutating func learn(_ duration: Int64, weight: Int) {
     let own = CostModel.weightClass(weight)
-    while classes.count <= own { classes.append(nil) }
+    while classes.count <= own { classes.append(Histogram()) }
     let held = min(max(0, duration), CostModel.longest)
     let units = held * CostModel.unit
     let perUnit = weight > 1 ? units / Int64(weight) : units
-    if classes[own] == nil { classes[own] = Histogram() }
     known += 1
-    classes[own]!.add(perUnit)
+    classes[own].add(perUnit)
   }
 
   /// So much longer than expected a piece may be without harm, in nanoseconds.
@@ -75,6 +78,8 @@ package struct CostModel {
 private struct Histogram {
   private static let stepsPerOctave: Int64 = 32
   private static let memory = 1600
+  /// One in so many exceeds what is usual.
+  private static let usual = 50
 
   private var counts: [UInt16] = []
   private(set) var total = 0
@@ -88,6 +93,8 @@ private struct Histogram {
   /// against the next one.
   private(set) var bound: Int64 = 0
   private var least = Int64.max
+  /// So many usual costs change nothing but their count.
+  private var quiet = 0
 
   /// Of few that differ the next may well exceed the highest: by eight times their spread, shared
   /// by how many they are. One alone says nothing of its spread; less caution does where pieces of
@@ -103,15 +110,23 @@ private struct Histogram {
 
   mutating func add(_ cost: Int64) {
     let step = Histogram.step(of: cost)
+    least = min(least, cost)
+    guard quiet > 0, step <= seldom.step else { return addUnusual(step) }
+    quiet -= 1
+    total += 1
+    counts[step] += 1
+  }
+
+  private mutating func addUnusual(_ step: Int) {
     while counts.count <= step { counts.append(0) }
     counts[step] += 1
     total += 1
-    least = min(least, cost)
     rare.note(step)
     seldom.note(step)
     if total >= Histogram.memory { forgetHalf() }
     rare.settle(below: total / 400, counts)
-    seldom.settle(below: total / 50, counts)
+    seldom.settle(below: total / Histogram.usual, counts)
+    quiet = Histogram.usual - 1 - total % Histogram.usual
     let usual = Histogram.upperEnd(of: seldom.step)
     bound = min(Histogram.upperEnd(of: rare.step), usual.addingClamped(usual / 4))
   }

@@ -11,10 +11,10 @@ extension IdleQueue {
     case wait(until: Int64)
   }
 
-  /// The next piece of a key's first item.
+  /// The next piece of a key's first item, which the key keeps.
   struct Candidate {
-    let work: IdleWork
-    let lane: Lane.Reference
+    let work: Unretained<IdleWork>
+    let lane: Place<Lane>
     let piece: Admission.Piece
     /// Whether it goes ahead of others because it is overdue.
     let isHastened: Bool
@@ -74,7 +74,7 @@ extension IdleQueue {
       let work = lane.value.first, let piece = nextPiece(of: work, in: lane, false)
     else { return }
     run(
-      Candidate(work: work, lane: lane, piece: piece, isHastened: true),
+      Candidate(work: Unretained(work), lane: lane, piece: piece, isHastened: true),
       at: Admission.Moment(
         now: now, nextFrame: nextFrame(at: now), nextTimer: .max, isTracking: isTracking))
   }
@@ -84,9 +84,18 @@ extension IdleQueue {
   /// Whether the next piece of a key may run now; if not, `next` is when to ask again.
   @inline(__always)
   private func ask(
-    _ lane: Lane.Reference, at moment: Admission.Moment, isHastened: Bool, _ next: inout Int64
+    _ lane: Place<Lane>, at moment: Admission.Moment, isHastened: Bool, _ next: inout Int64
   ) -> Answer {
-    guard let work = lane.value.first else { return .mustWait }
+    lane.value.front.with {
+      ask($0, of: lane, at: moment, isHastened: isHastened, &next)
+    } ?? .mustWait
+  }
+
+  @inline(__always)
+  private func ask(
+    _ work: IdleWork, of lane: Place<Lane>, at moment: Admission.Moment, isHastened: Bool,
+    _ next: inout Int64
+  ) -> Answer {
     if work.pausedUntil > moment.now {
       loop.idleState.value.tally.waited(.nothingToDo)
       next = min(next, work.pausedUntil)
@@ -101,7 +110,8 @@ extension IdleQueue {
       return .ended
     }
     if loop.idleState.value.admission.admits(piece, at: moment) {
-      return .mayRun(Candidate(work: work, lane: lane, piece: piece, isHastened: isHastened))
+      return .mayRun(
+        Candidate(work: Unretained(work), lane: lane, piece: piece, isHastened: isHastened))
     }
     let isFrame = moment.nextFrame ?? .max <= moment.end
     loop.idleState.value.tally.waited(isFrame ? .frame : .timer)
@@ -122,7 +132,7 @@ extension IdleQueue {
   /// ended.
   @inline(__always)
   private func nextPiece(
-    of work: IdleWork, in lane: Lane.Reference, _ hasFrames: Bool
+    of work: IdleWork, in lane: Place<Lane>, _ hasFrames: Bool
   ) -> Admission.Piece? {
     if work.stage == .new {
       // To begin is to run the caller's code: that waits for the piece, unless its weight decides.
@@ -141,7 +151,7 @@ extension IdleQueue {
 
   @inline(__always)
   private func piece(
-    of work: IdleWork, weight: Int, in lane: Lane.Reference, _ hasFrames: Bool
+    of work: IdleWork, weight: Int, in lane: Place<Lane>, _ hasFrames: Bool
   ) -> Admission.Piece {
     Admission.Piece(
       cost: cost(of: work, weight, in: lane, hasFrames), overdueAt: work.overdueAt)
@@ -150,7 +160,7 @@ extension IdleQueue {
   /// What was learned, or what the caller says where that is more.
   @inline(__always)
   private func cost(
-    of work: IdleWork, _ weight: Int, in lane: Lane.Reference, _ hasFrames: Bool
+    of work: IdleWork, _ weight: Int, in lane: Place<Lane>, _ hasFrames: Bool
   ) -> Int64? {
     guard let unit = work.declaredCost else {
       return hasFrames
@@ -191,21 +201,21 @@ extension IdleQueue {
   }
 
   /// The next piece of a key, if that is known and costs are, and nothing keeps it from running.
-  private func known(_ lane: Lane.Reference, at moment: Admission.Moment) -> Candidate? {
+  private func known(_ lane: Place<Lane>, at moment: Admission.Moment) -> Candidate? {
     guard let work = lane.value.first, work.pausedUntil <= moment.now,
       !moment.isTracking || !waitsForTracking(work, at: moment.now),
       let weight = work.stage == .new && !work.isWeighted ? 1 : work.nextWeight
     else { return nil }
     let piece = piece(of: work, weight: weight, in: lane, true)
     guard piece.cost != nil else { return nil }
-    return Candidate(work: work, lane: lane, piece: piece, isHastened: false)
+    return Candidate(work: Unretained(work), lane: lane, piece: piece, isHastened: false)
   }
 
   /// What a key's pieces will take in all, if they are like its next; without end where their
   /// number is not known.
   private func timeLeft(_ candidate: Candidate) -> Int64 {
-    guard let total = candidate.work.total else { return .max }
-    let pieces = Int64(candidate.lane.value.count - 1 + max(1, total - candidate.work.done))
+    guard let work = candidate.work.value, let total = work.total else { return .max }
+    let pieces = Int64(candidate.lane.value.count - 1 + max(1, total - work.done))
     let (time, overflow) = pieces.multipliedReportingOverflow(by: candidate.piece.cost!)
     return overflow ? .max : time
   }

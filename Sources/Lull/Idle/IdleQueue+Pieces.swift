@@ -2,25 +2,29 @@
 
 /// How a piece runs, and what comes of it.
 extension IdleQueue {
+  /// Gets an item ready for a first piece whose weight decides whether it runs.
   func begin(_ work: IdleWork) {
-    work.stage = .begun
-    asRunning(work) { work.begin() }
-  }
-
-  /// The caller's code may come back to the queue, or run the loop: neither begins another piece.
-  @inline(__always)
-  private func asRunning<Result, Failure: Error>(
-    _ work: IdleWork, _ body: () throws(Failure) -> Result
-  ) throws(Failure) -> Result {
+    // The caller's code may come back to the queue, or run the loop: neither begins another piece,
+    // or takes this one out.
     loop.idleState.value.running = Unretained(work)
-    defer { loop.idleState.value.running = Unretained(nil) }
-    return try body()
+    work.stage = .begun
+    work.begin()
+    loop.idleState.value.running = Unretained(nil)
   }
 
   /// Runs a piece of a key's first item; when it ended.
   @discardableResult
   func run(_ candidate: Candidate, at moment: Admission.Moment) -> Int64 {
-    let (work, lane, piece) = (candidate.work, candidate.lane, candidate.piece)
+    // Whatever is called meanwhile, what is running stays in its key.
+    candidate.work.with { run($0, candidate, at: moment) }!
+  }
+
+  @inline(__always)
+  private func run(
+    _ work: IdleWork, _ candidate: Candidate, at moment: Admission.Moment
+  ) -> Int64 {
+    let (lane, piece) = (candidate.lane, candidate.piece)
+    loop.idleState.value.running = candidate.work
     lane.value.pieceBegins()
     if loop.idleState.value.backlog.hasLower(than: lane) {
       loop.idleState.value.tally.waited(.priority)
@@ -28,13 +32,14 @@ extension IdleQueue {
     let isLong = piece.cost ?? .max >= Admission.longPiece
     let taken = isLong ? loop.poller.preemptions : 0
     loop.record(.pieceBegins(key: work.keyName))
-    if work.stage == .new { begin(work) }
+    if work.stage == .new {
+      work.stage = .begun
+      work.begin()
+    }
     let weight = work.isCancelled ? nil : work.nextWeight
     var result: Result<IdleAnswer, any Error>?
     if weight != nil {
-      do { result = .success(try asRunning(work) { try work.step() }) } catch {
-        result = .failure(error)
-      }
+      do { result = .success(try work.step()) } catch { result = .failure(error) }
     }
     let ended = loop.poller.now
     let time = max(0, ended - moment.now)
@@ -57,14 +62,17 @@ extension IdleQueue {
       loop.idleState.value.throttledUntil = ended.addingClamped(9 * min(time, .max / 16))
     }
     loop.record(.pieceEnds(key: work.keyName))
+    loop.idleState.value.running = Unretained(nil)
     loop.idleState.value.admission.pieceRan(
       took: wasPreempted ? 0 : time, expected: piece.cost,
       hastened: candidate.isHastened)
     work.waitsSince = max(ended, min(work.pausedUntil, .max / 2))
     loop.idleState.value.backlog.rotate(lane, after: time)
-    let others = others(endedBy: result, of: work, in: lane)
-    lane.value.pieceEnded()
-    settle(work, result, others)
+    if case .success(.continue)? = result, !work.isCancelled, work.nextWeight != nil {
+      lane.value.pieceEnded()
+    } else {
+      settle(work, result, in: lane)
+    }
     return ended
   }
 
@@ -79,7 +87,7 @@ extension IdleQueue {
   /// among it.
   @inline(__always)
   private func others(
-    endedBy result: Result<IdleAnswer, any Error>?, of work: IdleWork, in lane: Lane.Reference
+    endedBy result: Result<IdleAnswer, any Error>?, of work: IdleWork, in lane: Place<Lane>
   ) -> [IdleWork] {
     switch result {
     case .failure?:
@@ -94,9 +102,15 @@ extension IdleQueue {
     }
   }
 
+  /// Ends what the piece was the last of.
   private func settle(
-    _ work: IdleWork, _ result: Result<IdleAnswer, any Error>?, _ others: [IdleWork]
+    _ work: IdleWork, _ result: Result<IdleAnswer, any Error>?, in lane: Place<Lane>
   ) {
+    let own = Unretained(work)
+    own.retain()
+    defer { own.release() }
+    let others = others(endedBy: result, of: work, in: lane)
+    lane.value.pieceEnded()
     switch result {
     case .failure(let error)?:
       loop.idleState.value.tally.failures += 1
@@ -127,6 +141,10 @@ extension IdleQueue {
 
   /// Out of the queue, and ended.
   func take(_ work: IdleWork, _ end: IdleWork.End, afterPiece: Bool = false) {
+    // The key's may have been the last reference.
+    let own = Unretained(work)
+    own.retain()
+    defer { own.release() }
     loop.idleState.value.backlog.remove(work)
     self.end(work, end, afterPiece: afterPiece)
   }

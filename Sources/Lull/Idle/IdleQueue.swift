@@ -158,10 +158,10 @@ public struct IdleQueue: Sendable {
     _ body: sending @escaping (Key, Object) throws -> IdleAnswer
   ) -> IdleWork {
     // Work of one key comes in a row, as a rule: then no table has to be asked.
-    let former = latest as? KeyedObject<Key, Object>
+    let follows = latestMeets { ($0 as? KeyedObject<Handing<Key, Object>>)?.ownKey == key }
     return queue(
-      KeyedObject(object, loop, key, options, weight: weight, onEnd: onEnd, body),
-      behind: former?.ownKey == key ? former : nil)
+      KeyedObject(Handing(object, body), loop, key, options, weight: weight, onEnd: onEnd),
+      followsLatest: follows)
   }
 
   /// Runs `body` in idle time, a piece at a time, until it answers that all is done. What it has
@@ -192,24 +192,30 @@ public struct IdleQueue: Sendable {
     loop.idleState.value.shareIsOver = true
   }
 
-  /// What was queued last, if it waits still; nil on other threads.
+  /// Whether what was queued last waits still and meets a condition; false on other threads.
   @usableFromInline
-  var latest: IdleWork? { loop.isCurrent ? loop.idleState.value.backlog.latest : nil }
+  func latestMeets(_ condition: (IdleWork) -> Bool) -> Bool {
+    loop.isCurrent && loop.idleState.value.backlog.latest.with(condition) ?? false
+  }
 
-  /// Queues work; `former` is known to be of the same key.
+  /// Queues work, which may be known to have the key of what was queued last.
   @usableFromInline
-  func queue(_ work: IdleWork, behind former: IdleWork? = nil) -> IdleWork {
-    if takesIn(work), !loop.submit(work, behind: former) { end(work, .dropped) }
+  func queue(_ work: consuming IdleWork, followsLatest: Bool = false) -> IdleWork {
+    if takesIn(work), !loop.submit(work, followsLatest: followsLatest) { end(work, .dropped) }
     return work
   }
 
   /// Counts work in; false if it was refused.
+  @inline(__always)
   func takesIn(_ work: IdleWork) -> Bool {
     let waiting = loop.idleCounts.waiting.wrappingAdd(1, ordering: .relaxed).newValue
-    guard waiting > limit, overflow == .reject else { return true }
+    return waiting <= limit || overflow != .reject || !refuses(work)
+  }
+
+  private func refuses(_ work: IdleWork) -> Bool {
     loop.idleCounts.refused.wrappingAdd(1, ordering: .relaxed)
     end(work, .dropped)
-    return false
+    return true
   }
 
   // MARK: On the loop's thread
@@ -217,15 +223,15 @@ public struct IdleQueue: Sendable {
   @discardableResult
   func submit(_ request: IdleRequest) -> Bool { loop.submit(.idle(request)) }
 
-  func admit(_ work: IdleWork, behind former: IdleWork?) {
-    if work.hasEnded { return }
-    if work.isCancelled { return end(work, .cancelled) }
-    if count > limit, !makeRoom(for: work) { return }
+  @inline(__always)
+  func admit(_ work: IdleWork, followsLatest: Bool) {
+    let isTooMany = count > limit
+    if isTooMany, !makeRoom(for: work) { return }
     if loop.idleState.value.backlog.count == 0 {
       // What brought the work may well be followed by more.
       loop.idleState.value.admission.event(at: loop.poller.now)
     }
-    loop.idleState.value.backlog.append(work, behind: former)
+    loop.idleState.value.backlog.append(work, followsLatest: followsLatest && !isTooMany)
     loop.idleState.value.hasNews = true
   }
 
@@ -253,7 +259,10 @@ public struct IdleQueue: Sendable {
 
   func handle(_ request: IdleRequest) {
     switch request {
-    case .add(let work): admit(work, behind: nil)
+    case .add(let work):
+      if work.hasEnded { return }
+      if work.isCancelled { return end(work, .cancelled) }
+      admit(work, followsLatest: false)
     case .cancel(let work):
       // A piece that runs goes on to its end; the item ends after it.
       if loop.idleState.value.running.refers(to: work) { return }

@@ -34,7 +34,7 @@ public class IdleWork: @unchecked Sendable {  // atomics; the rest belongs to th
 
   final let loop: Loop
   /// Where it waits; the queue keeps the lane. On the loop's thread, as all that is not atomic.
-  final var lane = Unretained<Lane.Reference>(nil)
+  final var lane: Place<Lane>?
   /// What waits behind it, which the lane keeps.
   final var next = Unretained<IdleWork>(nil)
   /// When it was queued, or its last piece ended.
@@ -47,7 +47,7 @@ public class IdleWork: @unchecked Sendable {  // atomics; the rest belongs to th
   /// Its priority, changed on the loop's thread only.
   private let urgency: Atomic<UInt8>
   final var stage = Stage.new
-  private let outcome = Atomic<Outcome>(.none)
+  private let outcome = Atomic<UInt8>(Outcome.none.rawValue)
   /// Two bits of each.
   private let policies: UInt8
 
@@ -55,13 +55,13 @@ public class IdleWork: @unchecked Sendable {  // atomics; the rest belongs to th
   enum Stage: UInt8 { case new, begun, spent }
 
   /// Its end, and whether a piece ran, in a byte.
-  enum Outcome: UInt8, AtomicRepresentable {
+  private enum Outcome: UInt8 {
     case none, cancelAsked, finished, stopped, cancelled, cancelledAfterPiece, failed, dropped
   }
 
   @usableFromInline
-  init(_ loop: Loop, _ options: Options, weight: Int, onEnd: ((End) -> Void)?) {
-    self.loop = loop
+  init(_ loop: borrowing Loop, _ options: Options, weight: Int, onEnd: ((End) -> Void)?) {
+    self.loop = copy loop
     maximumWait = options.maximumWait.wholeNanoseconds
     urgency = Atomic(options.priority.rawValue)
     policies = options.tracking.rawValue | options.errorReach.rawValue << 2
@@ -78,7 +78,7 @@ public class IdleWork: @unchecked Sendable {  // atomics; the rest belongs to th
 
   /// How it ended; nil while it has not.
   public final var end: End? {
-    switch outcome.load(ordering: .sequentiallyConsistent) {
+    switch Outcome(rawValue: outcome.load(ordering: .sequentiallyConsistent))! {
     case .none, .cancelAsked: nil
     case .finished: .finished
     case .stopped: .stopped
@@ -115,7 +115,8 @@ public class IdleWork: @unchecked Sendable {  // atomics; the rest belongs to th
   /// loop's thread: at once when called there. Once it has ended this changes nothing.
   public final func cancel() {
     if outcome.compareExchange(
-      expected: .none, desired: .cancelAsked, ordering: .acquiringAndReleasing
+      expected: Outcome.none.rawValue, desired: Outcome.cancelAsked.rawValue,
+      ordering: .acquiringAndReleasing
     ).exchanged {
       if !loop.idle.submit(.cancel(self)) { cancelledTooLate() }
     }
@@ -157,7 +158,7 @@ public class IdleWork: @unchecked Sendable {  // atomics; the rest belongs to th
   /// When it has waited for as long as it may.
   final var overdueAt: Int64 { waitsSince.addingClamped(maximumWait) }
 
-  final var isQueued: Bool { lane.isThere }
+  final var isQueued: Bool { lane != nil }
 
   /// Whether no piece of it has begun.
   final var isUntouched: Bool { stage == .new && !loop.idleState.value.running.refers(to: self) }
@@ -175,16 +176,16 @@ public class IdleWork: @unchecked Sendable {  // atomics; the rest belongs to th
   // MARK: Its end
 
   final var isCancelled: Bool {
-    outcome.load(ordering: .acquiring) == .cancelAsked
+    outcome.load(ordering: .acquiring) == Outcome.cancelAsked.rawValue
   }
 
   final var hasEnded: Bool {
-    outcome.load(ordering: .acquiring).rawValue > Outcome.cancelAsked.rawValue
+    outcome.load(ordering: .acquiring) > Outcome.cancelAsked.rawValue
   }
 
   /// Whether it has ended after a piece of it ran.
   private final var endedAfterPiece: Bool {
-    switch outcome.load(ordering: .acquiring) {
+    switch Outcome(rawValue: outcome.load(ordering: .acquiring))! {
     case .none, .cancelAsked, .cancelled, .dropped: false
     case .finished, .stopped, .failed, .cancelledAfterPiece: true
     }
@@ -204,7 +205,7 @@ public class IdleWork: @unchecked Sendable {  // atomics; the rest belongs to th
       outcome = .failed
     case .dropped: outcome = .dropped
     }
-    self.outcome.store(outcome, ordering: .sequentiallyConsistent)
+    self.outcome.store(outcome.rawValue, ordering: .sequentiallyConsistent)
     if stage != .spent { free() }
     guard let details = details.value else { return }
     if let onEnd = details.onEnd.take() { onEnd(end) }

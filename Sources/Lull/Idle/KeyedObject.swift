@@ -2,34 +2,25 @@
 
 /// One object of a key: a single piece.
 ///
-/// It is generic, and not a closure, so that it takes one allocation.
+/// It is generic, and not a closure, so that it takes one allocation; and generic by what it holds
+/// as a whole, whose type it then knows without looking it up for each object.
 @usableFromInline
-final class KeyedObject<Key: Hashable & Sendable, Object>:
+final class KeyedObject<Payload: KeyedPayload>:
   IdleWork, @unchecked Sendable  // touched on the loop's thread
 {
-  /// As one, so that whether it is there needs no room of its own.
-  @usableFromInline
-  struct Payload {
-    @usableFromInline let object: Object
-    @usableFromInline let body: (Key, Object) throws -> IdleAnswer
+  /// By this name it is not nil before it is set, which would be a change to be checked.
+  @usableFromInline typealias PayloadOrNone = Payload?
 
-    @inlinable
-    init(_ object: Object, _ body: @escaping (Key, Object) throws -> IdleAnswer) {
-      self.object = object
-      self.body = body
-    }
-  }
-
-  @usableFromInline let ownKey: Key
-  @usableFromInline var payload: Payload?
+  @usableFromInline let ownKey: Payload.Key
+  @usableFromInline var payload: PayloadOrNone
 
   @inlinable
   init(
-    _ object: Object, _ loop: Loop, _ key: Key, _ options: Options, weight: Int,
-    onEnd: ((End) -> Void)?, _ body: @escaping (Key, Object) throws -> IdleAnswer
+    _ payload: Payload, _ loop: borrowing Loop, _ key: Payload.Key, _ options: Options,
+    weight: Int, onEnd: ((End) -> Void)?
   ) {
     ownKey = key
-    payload = Payload(object, body)
+    self.payload = payload
     super.init(loop, options, weight: weight, onEnd: onEnd)
   }
 
@@ -41,8 +32,31 @@ final class KeyedObject<Key: Hashable & Sendable, Object>:
   override func step() throws -> IdleAnswer {
     guard let payload = payload.take() else { return .stop }
     stage = .spent
-    return try payload.body(ownKey, payload.object)
+    return try payload.run(ownKey)
   }
 
   override func free() { payload = nil }
+}
+
+/// An object, and what is to be done with it.
+@usableFromInline
+protocol KeyedPayload {
+  associatedtype Key: Hashable & Sendable
+  func run(_ key: Key) throws -> IdleAnswer
+}
+
+/// As one, so that whether it is there needs no room of its own.
+@usableFromInline
+struct Handing<Key: Hashable & Sendable, Object>: KeyedPayload {
+  @usableFromInline let object: Object
+  @usableFromInline let body: (Key, Object) throws -> IdleAnswer
+
+  @inlinable
+  init(_ object: Object, _ body: @escaping (Key, Object) throws -> IdleAnswer) {
+    self.object = object
+    self.body = body
+  }
+
+  @inlinable
+  func run(_ key: Key) throws -> IdleAnswer { try body(key, object) }
 }

@@ -38,7 +38,7 @@ struct Lane: ~Copyable {
   deinit {
     var link = head
     while let work = link.value {
-      work.lane = Unretained(nil)
+      work.lane = nil
       link.release()
       link = work.next
     }
@@ -47,11 +47,17 @@ struct Lane: ~Copyable {
   /// The item whose turn it is; nil once the last one has gone.
   var first: IdleWork? { head.value }
 
+  /// The same without counting a reference. It stays where it is while a piece runs.
+  var front: Unretained<IdleWork> { head }
+
+  /// Whether a piece of the first item runs.
+  var isRunning: Bool { boundary.isThere }
+
   /// The same in the midst of a piece, which may have taken it out. O(holes).
-  var firstWaiting: IdleWork? {
+  var firstWaiting: Unretained<IdleWork> {
     var link = head
-    while let work = link.value, !work.isQueued { link = work.next }
-    return link.value
+    while let next = link.with({ $0.isQueued ? nil : $0.next }) ?? nil { link = next }
+    return link
   }
 
   /// The first of which no piece has begun. O(n).
@@ -62,12 +68,13 @@ struct Lane: ~Copyable {
   }
 
   /// The one that came last, be it a hole.
-  var last: IdleWork? { tail.value }
+  var last: Unretained<IdleWork> { tail }
 
   /// The items that wait, in order. O(n).
   var all: [IdleWork] { waiting(through: nil) }
 
   /// The caller tells the work where it is.
+  @inline(__always)
   mutating func append(_ work: IdleWork) {
     let link = Unretained(work)
     link.retain()
@@ -78,7 +85,7 @@ struct Lane: ~Copyable {
   }
 
   mutating func remove(_ work: IdleWork) {
-    work.lane = Unretained(nil)
+    work.lane = nil
     count -= 1
     holes += 1
     change(work.priority, by: -1)
@@ -86,6 +93,7 @@ struct Lane: ~Copyable {
     tidy()
   }
 
+  @inline(__always)
   func precedes(_ other: borrowing Lane) -> Bool {
     if priority != other.priority { return priority > other.priority }
     return used != other.used ? used < other.used : turn < other.turn
@@ -143,17 +151,15 @@ struct Lane: ~Copyable {
 
   /// Lets the holes before the first item go, and all when they are the most.
   private mutating func tidy() {
-    while let work = head.value, !work.isQueued { unlinkFirst() }
+    while head.with(\.isQueued) == false { unlinkFirst() }
     if holes > 2 * count + 16 { closeHoles() }
   }
 
   private mutating func unlinkFirst() {
     let link = head
-    guard let work = link.value else { return }
-    if !work.isQueued { holes -= 1 }
-    work.lane = Unretained(nil)
-    head = work.next
-    work.next = Unretained(nil)
+    holes -= 1
+    head = link.with { $0.next } ?? Unretained(nil)
+    link.with { $0.next = Unretained(nil) }
     if !head.isThere { tail = head }
     link.release()
   }

@@ -63,7 +63,7 @@ final class Traversal: IdleWork, @unchecked Sendable {  // touched on the loop's
     let index = index.load(ordering: .relaxed)
     var next: Int?
     let result = Result { try body.step(index, &next) }
-    self.body = body
+    self.body = consume body
     // Counted, whether it throws or not.
     self.index.store(index + 1, ordering: .relaxed)
     let answer = try result.get()

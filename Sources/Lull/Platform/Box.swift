@@ -33,7 +33,7 @@ struct Box<Value: ~Copyable>: ~Copyable {
   var place: Place<Value> { unsafe Place(address: address) }
 }
 
-/// Where the value of a ``Box`` lies, for as long as the box lives.
+/// Where the value of a ``Box`` or ``SharedBox`` lies, for as long as that lives.
 ///
 /// The thread sanitizer takes a change by ``Box/value`` for one of the box as well. Where other
 /// threads look into the box meanwhile, as they must to find the lock that lies in it, go by this.
@@ -45,6 +45,9 @@ struct Place<Value: ~Copyable> {
     @inline(__always) unsafeAddress { unsafe UnsafePointer(address) }
     @inline(__always) nonmutating unsafeMutableAddress { unsafe address }
   }
+
+  @inline(__always)
+  static func == (one: Place, other: Place) -> Bool { unsafe one.address == other.address }
 }
 
 /// A ``Box`` with a reference to it, under the same rule.
@@ -69,4 +72,8 @@ final class SharedBox<Value: ~Copyable>: @unchecked Sendable {  // touched by on
     @inline(__always) unsafeAddress { unsafe UnsafePointer(address) }
     @inline(__always) unsafeMutableAddress { unsafe address }
   }
+
+  /// Where the value lies, for those who know that something keeps the box.
+  @inline(__always)
+  var place: Place<Value> { unsafe Place(address: address) }
 }
