@@ -31,6 +31,15 @@ static inline void lull_pause(void) {
 #endif
 }
 
+/// Has the processor fetch a line of memory that is to be written. Any address will do.
+static inline void lull_prefetch_for_writing(const void *address) {
+#if defined(__x86_64__)
+  __asm__ __volatile__("prefetchw %0" : : "m"(*(const char *)address));
+#else
+  __builtin_prefetch(address, 1);
+#endif
+}
+
 /// The process's main thread, or 0 when this image was loaded on another one.
 uintptr_t lull_main_thread(void);
 

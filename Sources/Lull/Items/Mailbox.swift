@@ -150,7 +150,7 @@ final class MailboxGate: @unchecked Sendable {  // `state` is guarded by `lock`
 
   /// Keeps the gate until all that waited has been taken.
   @usableFromInline
-  func beginEmptying() { lock.lock() }
+  func beginEmptying() { lock.lockGently() }
 
   @usableFromInline
   func endEmptying(_ mailbox: Loop.Source) {

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import CLull
+
 /// A growable array with one owner, whose elements are reached in place: no copies, and neither
 /// uniqueness nor exclusivity checks.
 ///
@@ -119,6 +121,11 @@ struct Ring<Element: ~Copyable>: ~Copyable {
     unsafe (start + end).initialize(to: element)
     end += 1
   }
+
+  /// Has the processor fetch what the elements after the next few will be written to, which lies
+  /// in another's cache if that took out what was there.
+  @inline(__always)
+  func prefetch() { unsafe lull_prefetch_for_writing(start + end + 5) }
 
   @inline(__always)
   mutating func removeFirst() -> Element {

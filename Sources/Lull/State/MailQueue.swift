@@ -40,7 +40,9 @@ struct MailBag: ~Copyable {
 
   @inline(__always)
   mutating func append(_ block: consuming Block) {
-    if first == nil, rest.isEmpty { first = block } else { rest.append(block) }
+    if first == nil, rest.isEmpty { return first = block }
+    rest.append(block)
+    rest.prefetch()
   }
 
   mutating func append(_ mail: consuming Mail) {
@@ -125,7 +127,7 @@ final class MailQueue: @unchecked Sendable {  // `incoming` is guarded by its lo
 
   /// Exchanges all there is for an empty bag.
   func take(into bag: inout MailBag) {
-    incoming.value.lock.lock()
+    incoming.value.lock.lockGently()
     defer { incoming.value.lock.unlock() }
     pending.value.store(false, ordering: .sequentiallyConsistent)
     incoming.value.isAnnounced = false
