@@ -31,6 +31,14 @@ struct Figures: Equatable, Sendable {
   var stolenMsPerS: Double
   var pieceP50Ms: Double?
   var longestPieceMs: Double
+  /// Of all rounds together, where the others are medians: what is rare does not show in a median.
+  var allRounds: Sums
+
+  struct Sums: Equatable, Sendable {
+    var frames = 0
+    var lateFrames = 0
+    var piecesInTheWay = 0
+  }
 
   /// Whether work was handed over, even if none of it was done.
   var hasWork: Bool { pieces > 0 || freeTimeUsed != nil }
@@ -51,6 +59,7 @@ extension Figures {
     inputP50Ms = percentile(0.50, of: latencies).map(milliseconds)
     inputP99Ms = percentile(0.99, of: latencies).map(milliseconds)
     inputWorstMs = latencies.last.map(milliseconds)
+    allRounds = Sums(frames: frames, lateFrames: lateFrames, piecesInTheWay: piecesInTheWay)
     pieces = timeline.pieces.count
     workMs = milliseconds(timeline.pieces.reduce(0) { $0 + $1.length })
     pieceP50Ms = percentile(0.50, of: timeline.pieces.map(\.length).sorted()).map(milliseconds)
@@ -129,6 +138,11 @@ extension Figures {
     result.stolenMsPerS = median(\.stolenMsPerS)
     result.pieceP50Ms = median(\.pieceP50Ms)
     result.longestPieceMs = median(\.longestPieceMs)
+    result.allRounds = rounds.reduce(into: Sums()) { sums, round in
+      sums.frames += round.allRounds.frames
+      sums.lateFrames += round.allRounds.lateFrames
+      sums.piecesInTheWay += round.allRounds.piecesInTheWay
+    }
     return result
   }
 
@@ -151,6 +165,14 @@ extension Figures {
       ("freeTimeUsed", JSON(freeTimeUsed)),
       ("runQueueDelayMsPerS", .number(runQueueDelayMsPerS)),
       ("stolenMsPerS", .number(stolenMsPerS)),
+      (
+        "allRounds",
+        .object([
+          ("frames", .int(allRounds.frames)),
+          ("lateFrames", .int(allRounds.lateFrames)),
+          ("piecesInTheWay", .int(allRounds.piecesInTheWay)),
+        ])
+      ),
     ])
   }
 }

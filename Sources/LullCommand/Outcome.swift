@@ -49,7 +49,8 @@ struct Results: Sendable {
   /// - `pieces`: how many pieces each strategy was given; its own `pieces` are those that it did.
   /// - `pieceCostMs`: the processor time of a made-up piece; null where files were read.
   /// - `hz`, `framePeriodMs`, `frameCostMs`: how often a frame was due, and its processor time.
-  /// - `rounds`: how often each strategy ran; its figures are medians.
+  /// - `rounds`: how often each strategy ran; its figures are medians, but for `allRounds`, which
+  ///   are the sums.
   /// - `absent`: strategies that cannot be played here, each with the reason.
   /// - `bestPeer`: of the other strategies that finish within twice the time of lulls, the one with
   ///   the least hitch time; null where there is none.

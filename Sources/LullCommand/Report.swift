@@ -161,7 +161,15 @@ struct Report {
         + (peer.map {
           " The best of the others that finish within twice its time is \($0.name), with "
             + "\(short($0.hitchMsPerS)) ms/s."
-        } ?? ""))
+        } ?? "") + (results.rounds > 1 ? allRounds(lulls, none) : ""))
+  }
+
+  /// What is rare does not show in a median.
+  private func allRounds(_ lulls: Figures, _ none: Figures?) -> String {
+    let (sums, other) = (lulls.allRounds, none?.allRounds)
+    return " Of all \(results.rounds) rounds: in the way of \(sums.piecesInTheWay) of "
+      + "\(grouped(sums.frames)) frames; late \(sums.lateFrames)"
+      + (other.map { ", without any work \($0.lateFrames)" } ?? "") + "."
   }
 }
 

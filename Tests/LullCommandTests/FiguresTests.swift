@@ -169,6 +169,13 @@ import Testing
     #expect(median.lateFrames == 1)
     #expect(median.worstDelayMs == 3)
     #expect(median.frames == 3)
+    #expect(
+      median.allRounds
+        == Figures.Sums(
+          frames: rounds.reduce(0) { $0 + $1.frames },
+          lateFrames: rounds.reduce(0) { $0 + $1.lateFrames },
+          piecesInTheWay: rounds.reduce(0) { $0 + $1.piecesInTheWay }))
+    #expect(median.allRounds.lateFrames > median.lateFrames)
     #expect(Figures.median(of: []) == nil)
   }
 

@@ -114,7 +114,7 @@ import Testing
     for key in [
       "files", "bytes", "strategies", "name", "frames", "lateFrames", "piecesInTheWay",
       "worstDelayMs", "hitchMsPerS", "inputP50Ms", "inputP99Ms", "inputWorstMs", "pieces", "workMs",
-      "finishedMs", "freeTimeUsed", "runQueueDelayMsPerS",
+      "finishedMs", "freeTimeUsed", "runQueueDelayMsPerS", "allRounds",
     ] {
       #expect(text.contains("\"\(key)\": "), "\(key)")
     }
@@ -166,6 +166,32 @@ import Testing
     #expect(report.contains("that finish within twice its time is fair, with 200 ms/s."))
     #expect(
       Results(workload: results.workload, options: results.options, outcomes: []).bestPeer == nil)
+  }
+
+  @Test func `What was rare is told of all rounds together`() throws {
+    func outcome(_ name: String, lateIn rounds: [Bool]) -> Outcome {
+      Outcome(
+        name: name, summary: "",
+        rounds: rounds.map { isLate in
+          var timeline = Timeline(firstDue: 0, period: 10_000_000, end: 100_000_000)
+          timeline.frames = (0..<10).map { (number: Nanoseconds) in
+            let start = number * 10_000_000 + (number == 3 && isLate ? 2_000_000 : 0)
+            return Stretch(start: start, end: start + 1_000_000)
+          }
+          return timeline
+        })
+    }
+    var results = Self.results
+    results.outcomes = [
+      outcome("none", lateIn: [false, false, false]),
+      outcome("lulls", lateIn: [false, true, false]),
+    ]
+    let report = Report(results: results, style: Style()).text.replacing("\n", with: " ")
+    #expect(
+      report.contains(
+        "Of all 3 rounds: in the way of 0 of 30 frames; late 1, without any work 0."))
+    results.outcomes = [outcome("lulls", lateIn: [true])]
+    #expect(!Report(results: results, style: Style()).text.contains("Of all"))
   }
 
   @Test func `Made-up pieces are told as such, with nothing found and no path`() {

@@ -224,6 +224,29 @@ private actor Resident {
     open.finish()
   }
 
+  @Test func `waits from when it was made, not from when that began`() async throws {
+    let runner = LoopRunner()
+    let loop = runner.loop
+    let (gate, open) = AsyncStream<Void>.makeStream()
+    let (made, committed) = (Cell<Loop.Instant?>(nil), Cell<Loop.Instant?>(nil))
+    let began = loop.now
+    let work = loop.idle.offload(key: 0) {
+      for await _ in gate {}
+      made.value = loop.now
+    } then: {
+      committed.value = loop.now
+    }
+    loop.add(Loop.Timer(at: began.advanced(by: .milliseconds(40))) { _ in open.finish() })
+    #expect(name(await work.value) == "finished")
+    let waited = Cell(Duration.zero)
+    runner.onLoop { waited.value = loop.idle.report.longestWait }
+    let (end, start) = (try #require(committed.value), try #require(made.value))
+    #expect(began.duration(to: start) >= .milliseconds(40))
+    // The clock that it is noted by is behind by a tick at most.
+    #expect(waited.value <= start.duration(to: end) + .milliseconds(10))
+    runner.stop()
+  }
+
   @Test func `never commits what was cancelled`() async {
     let runner = LoopRunner()
     let (gate, open) = AsyncStream<Void>.makeStream()
