@@ -231,8 +231,12 @@ extension Loop {
     if wakes.load(ordering: .sequentiallyConsistent) != pass.seen || isStopped(run) { return true }
     if isEmpty(run.mode) { return true }
     if state.value.signals.hasSignal(in: run.mode, of: state.value.modes) { return true }
-    return state.value.blocks.hasBlock(
-      in: state.value.modes[run.mode].mode, isCommon: state.value.modes[run.mode].isCommon)
+    return state.value.blocks.isEmpty ? false : hasBlock(in: run.mode)
+  }
+
+  private func hasBlock(in mode: ModeTable.Index) -> Bool {
+    state.value.blocks.hasBlock(
+      in: state.value.modes[mode].mode, isCommon: state.value.modes[mode].isCommon)
   }
 }
 

@@ -172,7 +172,12 @@ extension Loop {
   func nextContinuousWake(in mode: ModeTable.Index) -> Int64 { nextWake(in: mode, on: .continuous) }
 
   /// When the first timer of the mode is due, tolerance aside: idle work must not run into it.
+  @inline(__always)
   func earliestDeadline(in mode: ModeTable.Index) -> Int64 {
+    timerQueueCount(of: mode) == 0 ? .max : findEarliestDeadline(in: mode)
+  }
+
+  private func findEarliestDeadline(in mode: ModeTable.Index) -> Int64 {
     var earliest = Int64.max
     for place in 0..<timerQueueCount(of: mode) {
       let queue = state.value.modes[mode].timerQueues[place]

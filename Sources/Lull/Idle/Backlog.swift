@@ -38,8 +38,8 @@ struct Backlog: ~Copyable {
     firstOverdue = min(firstOverdue, work.overdueAt)
     nextAging = min(nextAging, work.waitsSince.addingClamped(work.maximumWait / 2))
     let place: Place<Lane>
-    if followsLatest {
-      place = newest!.place
+    if followsLatest, let newest {
+      place = newest.place
     } else {
       let lane = lane(for: work)
       newest = lane
@@ -150,7 +150,7 @@ struct Backlog: ~Copyable {
     count -= 1
     lane.value.remove(work)
     if lane.value.count == 0 { return removeLane(lane) }
-    lane.value.firstWaiting.with {
+    lane.value.front.with {
       firstOverdue = min(firstOverdue, $0.overdueAt)
       nextAging = min(nextAging, $0.waitsSince.addingClamped($0.maximumWait / 2))
     }

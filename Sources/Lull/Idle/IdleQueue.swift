@@ -158,10 +158,11 @@ public struct IdleQueue: Sendable {
     _ body: sending @escaping (Key, Object) throws -> IdleAnswer
   ) -> IdleWork {
     // Work of one key comes in a row, as a rule: then no table has to be asked.
-    let follows = latestMeets { ($0 as? KeyedObject<Handing<Key, Object>>)?.ownKey == key }
+    var latestKey: Key?
+    lookAtLatest { latestKey = ($0 as? KeyedObject<Handing<Key, Object>>)?.ownKey }
     return queue(
       KeyedObject(Handing(object, body), loop, key, options, weight: weight, onEnd: onEnd),
-      followsLatest: follows)
+      followsLatest: latestKey == key)
   }
 
   /// Runs `body` in idle time, a piece at a time, until it answers that all is done. What it has
@@ -192,10 +193,10 @@ public struct IdleQueue: Sendable {
     loop.idleState.value.shareIsOver = true
   }
 
-  /// Whether what was queued last waits still and meets a condition; false on other threads.
+  /// Shows what was queued last, if that waits still and this is the loop's thread.
   @usableFromInline
-  func latestMeets(_ condition: (IdleWork) -> Bool) -> Bool {
-    loop.isCurrent && loop.idleState.value.backlog.latest.with(condition) ?? false
+  func lookAtLatest(_ body: (IdleWork) -> Void) {
+    if loop.isCurrent { loop.idleState.value.backlog.latest.with(body) }
   }
 
   /// Queues work, which may be known to have the key of what was queued last.

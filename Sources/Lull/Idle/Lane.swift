@@ -47,18 +47,11 @@ struct Lane: ~Copyable {
   /// The item whose turn it is; nil once the last one has gone.
   var first: IdleWork? { head.value }
 
-  /// The same without counting a reference. It stays where it is while a piece runs.
+  /// The same without counting a reference. While a piece of it runs it stays.
   var front: Unretained<IdleWork> { head }
 
   /// Whether a piece of the first item runs.
   var isRunning: Bool { boundary.isThere }
-
-  /// The same in the midst of a piece, which may have taken it out. O(holes).
-  var firstWaiting: Unretained<IdleWork> {
-    var link = head
-    while let next = link.with({ $0.isQueued ? nil : $0.next }) ?? nil { link = next }
-    return link
-  }
 
   /// The first of which no piece has begun. O(n).
   var firstUntouched: IdleWork? {

@@ -91,7 +91,13 @@ struct SignalQueue: ~Copyable {
     return due.map(\.seat)
   }
 
+  @inline(__always)
   func hasSignal(in mode: ModeTable.Index, of modes: borrowing ModeTable) -> Bool {
+    if signals.count > 1 { return findsSignal(in: mode, of: modes) }
+    return !signals.isEmpty && signals[0].isLive && signals[0].isIn(mode, of: modes)
+  }
+
+  private func findsSignal(in mode: ModeTable.Index, of modes: borrowing ModeTable) -> Bool {
     for place in 0..<signals.count
     where signals[place].isLive && signals[place].isIn(mode, of: modes) {
       return true
