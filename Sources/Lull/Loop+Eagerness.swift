@@ -49,18 +49,17 @@ extension Loop {
 
   /// Waits in the kernel, or beside it, until `deadline`.
   @inline(__always)
-  func sleep(_ pass: Pass, until deadline: Int64, into ready: inout [ReadyEvent]) {
+  func sleep(until deadline: Int64, in mode: ModeTable.Index, into ready: inout [ReadyEvent]) {
     if state.value.spin == nil, state.value.timerLead == 0 {
       poller.wait(until: deadline, into: &ready)
     } else {
-      sleepEagerly(pass, until: deadline, into: &ready)
+      sleepEagerly(until: deadline, in: mode, into: &ready)
     }
   }
 
   private func sleepEagerly(
-    _ pass: Pass, until deadline: Int64, into ready: inout [ReadyEvent]
+    until deadline: Int64, in mode: ModeTable.Index, into ready: inout [ReadyEvent]
   ) {
-    let mode = pass.run.mode
     let began = poller.now
     let lead = deadline == nextWake(in: mode) && !isVirtual ? state.value.timerLead : 0
     if lead == 0 || deadline == .max || began < deadline.addingClamped(-lead) {
@@ -70,10 +69,7 @@ extension Loop {
     }
     // Whatever else ended the wait is seen to by a pass.
     guard lead > 0, deadline != .max, poller.now >= deadline.addingClamped(-lead) else { return }
-    if deadline.addingClamped(-poller.now) > Loop.rehearsalTakes {
-      rehearse(pass, into: &ready)
-      if !ready.isEmpty || mustNotSleep(pass) { return }
-    }
+    if deadline.addingClamped(-poller.now) > Loop.rehearsalTakes { rehearse(for: mode) }
     let continuous = nextContinuousWake(in: mode)
     while ready.isEmpty, sleeping.load(ordering: .acquiring), poller.now < deadline {
       // Asking the kernel takes the report of that clock's timer away.
@@ -87,19 +83,15 @@ extension Loop {
   /// How long it may take at most, by far.
   private static let rehearsalTakes: Int64 = 50_000
 
-  /// Goes through the end of a pass with a timer that nobody hears of. What has not run for some
-  /// milliseconds has left the processor's caches: the first timer after a sleep takes ten
+  /// Fires a timer that nobody hears of, and looks at those to come. What has not been touched for
+  /// some milliseconds has left the processor's caches: the first timer after a sleep takes ten
   /// microseconds, the next takes one.
-  private func rehearse(_ pass: Pass, into ready: inout [ReadyEvent]) {
+  private func rehearse(for mode: ModeTable.Index) {
     var trace: (any TraceSink)?
     swap(&trace, &state.value.trace)
     let admission = idleState.value.admission
-    let mode = state.value.modes.index(of: .rehearsal)
-    wakeFromSleep(pass, into: &ready)
-    notify(.afterWaiting, in: mode)
-    _ = serve(Activation(mode: mode, level: pass.run.level, outer: nil), [], asOf: pass.runs)
-    touchFirstTimers(in: pass.run.mode)
-    sleeping.store(true, ordering: .sequentiallyConsistent)
+    fireTimers(in: state.value.modes.index(of: .rehearsal))
+    touchFirstTimers(in: mode)
     idleState.value.admission = admission
     swap(&trace, &state.value.trace)
   }

@@ -181,7 +181,7 @@ extension Loop {
     guard pass.waits else { return }
     if ready.isEmpty { spin(pass) }
     if let deadline = fallAsleep(pass, into: &ready) {
-      sleep(pass, until: deadline, into: &ready)
+      sleep(until: deadline, in: pass.run.mode, into: &ready)
       wakeFromSleep(pass, into: &ready)
     }
     pass.runs = state.value.runs
