@@ -108,6 +108,7 @@ private struct Histogram {
     return more.overflow ? .max : bound.addingClamped(more.partialValue / Int64(max(1, total)))
   }
 
+  @inline(__always)
   mutating func add(_ cost: Int64) {
     let step = Histogram.step(of: cost)
     least = min(least, cost)

@@ -159,7 +159,7 @@ public struct IdleQueue: Sendable {
   ) -> IdleWork {
     // Work of one key comes in a row, as a rule: then no table has to be asked.
     var latestKey: Key?
-    lookAtLatest { latestKey = ($0 as? KeyedObject<Handing<Key, Object>>)?.ownKey }
+    latest.with { latestKey = cast($0, to: KeyedObject<Handing<Key, Object>>.self)?.ownKey }
     return queue(
       KeyedObject(Handing(object, body), loop, key, options, weight: weight, onEnd: onEnd),
       followsLatest: latestKey == key)
@@ -193,10 +193,10 @@ public struct IdleQueue: Sendable {
     loop.idleState.value.shareIsOver = true
   }
 
-  /// Shows what was queued last, if that waits still and this is the loop's thread.
+  /// What was queued last, if that waits still and this is the loop's thread.
   @usableFromInline
-  func lookAtLatest(_ body: (IdleWork) -> Void) {
-    if loop.isCurrent { loop.idleState.value.backlog.latest.with(body) }
+  var latest: Unretained<IdleWork> {
+    loop.isCurrent ? loop.idleState.value.backlog.latest : Unretained(nil)
   }
 
   /// Queues work, which may be known to have the key of what was queued last.

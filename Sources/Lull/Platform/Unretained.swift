@@ -1,10 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 
+/// The object as one of exactly that class; nil if it is of another. A comparison, where `as?` is a
+/// call to the runtime.
+@inlinable
+@inline(__always)
+func cast<Wanted: AnyObject>(_ object: AnyObject, to wanted: Wanted.Type) -> Wanted? {
+  type(of: object) == wanted ? unsafe unsafeDowncast(object, to: wanted) : nil
+}
+
 /// A reference that keeps nothing alive, and costs no counting. Whoever reads it knows by other
 /// means that the object lives.
 @safe
+@usableFromInline
 package struct Unretained<Object: AnyObject> {
-  private let reference: Unmanaged<Object>?
+  @usableFromInline let reference: Unmanaged<Object>?
 
   init(_ object: Object?) { unsafe reference = object.map { unsafe Unmanaged.passUnretained($0) } }
 
@@ -26,6 +35,7 @@ package struct Unretained<Object: AnyObject> {
   func release() { unsafe reference?.release() }
 
   /// Does something with the object, which lives at least as long as that takes.
+  @inlinable
   @inline(__always)
   func with<Result>(_ body: (Object) -> Result) -> Result? {
     guard let reference = unsafe reference else { return nil }

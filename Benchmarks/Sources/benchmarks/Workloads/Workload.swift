@@ -70,17 +70,20 @@ private func count(_ state: UnsafeMutableRawPointer, _ value: UInt64) {
   }
 }
 
-/// Finds how much work takes a quarter of a second, does it, and gives nanoseconds for each.
+/// Finds how much work takes a quarter of a second, does it, and gives nanoseconds for each; or as
+/// many nanoseconds as are `lasting`.
 ///
 /// `work` does a number of things and returns how many nanoseconds they took together.
-func nanosecondsEach(start: Int = 1_000, _ work: (Int) throws -> UInt64) rethrows -> Double {
+func nanosecondsEach(
+  start: Int = 1_000, lasting: Double = 250_000_000, _ work: (Int) throws -> UInt64
+) rethrows -> Double {
   var amount = start
   var time = try work(amount)
   while time < 30_000_000 {
     amount *= 4
     time = try work(amount)
   }
-  amount = max(1, Int(Double(amount) * 250_000_000 / Double(time)))
+  amount = max(1, Int(Double(amount) * lasting / Double(time)))
   return Double(try work(amount)) / Double(amount)
 }
 
