@@ -231,10 +231,17 @@ extension Loop {
     if wakes.load(ordering: .sequentiallyConsistent) != pass.seen || isStopped(run) { return true }
     if isEmpty(run.mode) { return true }
     if state.value.signals.hasSignal(in: run.mode, of: state.value.modes) { return true }
-    return state.value.blocks.isEmpty ? false : hasBlock(in: run.mode)
+    return hasBlock(in: run.mode)
   }
 
-  private func hasBlock(in mode: ModeTable.Index) -> Bool {
+  /// Whether a block waits that a run of the mode would run.
+  @inline(__always)
+  func hasBlock(in mode: ModeTable.Index) -> Bool {
+    state.value.blocks.isEmpty ? false : findsBlock(in: mode)
+  }
+
+  /// Apart, since the compiler copies a queue to the stack to lend it to another function.
+  private func findsBlock(in mode: ModeTable.Index) -> Bool {
     state.value.blocks.hasBlock(
       in: state.value.modes[mode].mode, isCommon: state.value.modes[mode].isCommon)
   }

@@ -141,7 +141,7 @@ extension Loop {
     let isCommon = state.value.modes[mode].isCommon
     if isMain, isCommon, !state.value.isDrainingMainQueue { return false }
     if isCommon, hasIdleWork { return false }
-    return !state.value.blocks.hasBlock(in: state.value.modes[mode].mode, isCommon: isCommon)
+    return !hasBlock(in: mode)
   }
 }
 

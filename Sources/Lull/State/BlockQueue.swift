@@ -55,12 +55,7 @@ struct BlockQueue: ~Copyable {
   /// How many no step has looked at yet.
   var freshCount: Int { fresh.count }
 
-  @inline(__always)
   func hasBlock(in mode: Loop.Mode, isCommon: Bool) -> Bool {
-    isEmpty ? false : findsBlock(in: mode, isCommon)
-  }
-
-  private func findsBlock(in mode: Loop.Mode, _ isCommon: Bool) -> Bool {
     if parkedModes.contains(where: { $0 == mode || (isCommon && $0 == .common) }) { return true }
     for index in 0..<fresh.count where fresh[index].runs(in: mode, isCommon: isCommon) {
       return true
