@@ -148,6 +148,7 @@ struct Lane: ~Copyable {
     if holes > 2 * count + 16 { closeHoles() }
   }
 
+  /// Lets go of the first link, a hole.
   private mutating func unlinkFirst() {
     let link = head
     holes -= 1

@@ -5,7 +5,8 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
-/// Returns at a moment when the other threads of the process sleep.
+/// Returns at a moment when the other threads of the process sleep; if they never do, after a
+/// hundred thousand looks.
 void test_wait_until_others_sleep(void);
 
 /// `fork`, which Swift marks unavailable, at a moment when the other threads sleep: a lock that one
