@@ -9,15 +9,6 @@ extension Loop {
   /// By how much the coarse clock may be behind: a tick of a kernel with HZ=100.
   private static let longestTick: Int64 = 10_000_000
 
-  /// What came of hopping.
-  enum Hops {
-    /// A pass is to begin.
-    case done
-    /// This pass has begun, and somebody else wants something of it.
-    case begun(Pass, Reached)
-    case over(RunResult)
-  }
-
   /// How far a pass has got: its first blocks have run, its sources have been performed, all is
   /// done that comes before a wait.
   enum Reached { case blocks, sources, look }
@@ -25,37 +16,38 @@ extension Loop {
   /// Runs passes in which nothing could happen but blocks and signalled sources, without the other
   /// steps: one that asks for the next costs no system call. Descriptors wait meanwhile for at most
   /// 61 passes, and one tick of the coarse clock; timers do not, nor do stops and posts from other
-  /// threads. Where frames or idle work are to be looked after, each pass is a whole one.
+  /// threads. Where frames or idle work are to be looked after, each pass is a whole one. A pass of
+  /// which somebody wants more is carried through. The run is over if there is a result.
   @inline(__always)
-  func hop(_ run: Activation) -> Hops {
-    state.value.blocks.isEmpty && state.value.signals.isEmpty ? .done : hopOn(run)
+  func hop(_ run: Activation) -> RunResult? {
+    state.value.blocks.isEmpty && state.value.signals.isEmpty ? nil : hopOn(run)
   }
 
-  private func hopOn(_ run: Activation) -> Hops {
+  private func hopOn(_ run: Activation) -> RunResult? {
     guard !run.isPoll, !run.returnsAfterSource, !isVirtual, state.value.host == nil,
       idleState.value.frameClock == nil
-    else { return .done }
+    else { return nil }
     let tick = coarseNow
     let moment = tick.addingClamped(Loop.longestTick)
-    guard isQuiet(run, before: moment) else { return .done }
+    guard isQuiet(run, before: moment) else { return nil }
     // Asked again after each call into user code, and only then.
     for _ in 0..<Loop.mostHops {
-      guard hasHop(run) else { return .done }
+      guard hasHop(run) else { return nil }
       var pass = Pass(run: run, seen: wakes.load(ordering: .sequentiallyConsistent))
       runBlocks(in: run.mode)  // 3
-      guard isQuiet(run, before: moment) else { return .begun(pass, .blocks) }
+      guard isQuiet(run, before: moment) else { return self.pass(pass, from: .blocks) }
       pass.performed = performSignalledSources(run)  // 4
       if pass.performed {
-        guard isQuiet(run, before: moment) else { return .begun(pass, .sources) }
+        guard isQuiet(run, before: moment) else { return self.pass(pass, from: .sources) }
         runBlocks(in: run.mode)
-        guard isQuiet(run, before: moment) else { return .begun(pass, .look) }
+        guard isQuiet(run, before: moment) else { return self.pass(pass, from: .look) }
       }
-      guard hasHop(run), coarseNow == tick else { return .begun(pass, .look) }
+      guard hasHop(run), coarseNow == tick else { return self.pass(pass, from: .look) }
       runBlocks(in: run.mode)  // 11
-      if let result = verdict(run, handled: pass.performed) { return .over(result) }  // 12
-      guard isQuiet(run, before: moment) else { return .done }
+      if let result = verdict(run, handled: pass.performed) { return result }  // 12
+      guard isQuiet(run, before: moment) else { return nil }
     }
-    return .done
+    return nil
   }
 
   /// Whether there is something to hop to, as far as can be told at a glance.

@@ -4,37 +4,47 @@ internal import Synchronization
 
 extension Loop {
   /// One pass of a run: the heart of the loop. The documentation numbers the same steps.
-  ///
-  /// One that has `begun` among hops goes on from where it has `reached`.
-  func pass(
-    _ run: Activation, _ begun: Pass? = nil, _ reached: Reached? = nil
-  ) -> RunResult? {
+  func pass(_ run: Activation) -> RunResult? {
     var ready: [ReadyEvent] = []
     swap(&ready, &state.value.spareReady)
-    defer {
-      if !ready.isEmpty { ready.removeAll(keepingCapacity: true) }
-      swap(&ready, &state.value.spareReady)
-    }
-    var pass = open(run, begun, reached, into: &ready)  // 1 to 7
+    var pass = open(run, into: &ready)  // 1 to 7
     wait(&pass, into: &ready)  // 8
-    return close(pass, ready)  // 9 to 12
+    let result = close(pass, ready)  // 9 to 12
+    if !ready.isEmpty { ready.removeAll(keepingCapacity: true) }
+    swap(&ready, &state.value.spareReady)
+    return result
+  }
+
+  /// The rest of a pass that has begun among hops and has `reached` one of its steps.
+  func pass(_ begun: Pass, from reached: Reached) -> RunResult? {
+    var pass = begun
+    var ready: [ReadyEvent] = []
+    swap(&ready, &state.value.spareReady)
+    record(.passBegins)
+    open(&pass, from: reached, into: &ready)
+    wait(&pass, into: &ready)
+    let result = close(pass, ready)
+    if !ready.isEmpty { ready.removeAll(keepingCapacity: true) }
+    swap(&ready, &state.value.spareReady)
+    return result
   }
 
   /// What comes before the wait.
-  func open(
-    _ run: Activation, _ begun: Pass? = nil, _ reached: Reached? = nil,
-    into ready: inout [ReadyEvent]
-  ) -> Pass {
-    var pass = begun ?? Pass(run: run, seen: wakes.load(ordering: .sequentiallyConsistent))
+  @inline(__always)
+  func open(_ run: Activation, into ready: inout [ReadyEvent]) -> Pass {
+    var pass = Pass(run: run, seen: wakes.load(ordering: .sequentiallyConsistent))
     record(.passBegins)
-    if reached == nil {
-      notify(.beforeTimers, in: run.mode)  // 1
-      notify(.beforeSources, in: run.mode)  // 2
-      runBlocks(in: run.mode)  // 3
-    }
-    if reached == nil || reached == .blocks {
-      pass.performed = performSignalledSources(run)  // 4
-    }
+    notify(.beforeTimers, in: run.mode)  // 1
+    notify(.beforeSources, in: run.mode)  // 2
+    runBlocks(in: run.mode)  // 3
+    open(&pass, from: .blocks, into: &ready)  // 4 to 7
+    return pass
+  }
+
+  @inline(__always)
+  private func open(_ pass: inout Pass, from reached: Reached, into ready: inout [ReadyEvent]) {
+    let run = pass.run
+    if reached == .blocks { pass.performed = performSignalledSources(run) }  // 4
     if pass.performed {
       if reached != .look { runBlocks(in: run.mode) }
       if hasIdleWork { idle.eventServed(at: poller.now) }
@@ -48,10 +58,10 @@ extension Loop {
       notify(.beforeWaiting, in: run.mode)  // 6
       pass.idleWish = giveIdleShare(pass, into: &ready)  // 7
     }
-    return pass
   }
 
   /// What comes after it. The run is over if there is a result.
+  @inline(__always)
   func close(_ pass: Pass, _ ready: [ReadyEvent]) -> RunResult? {
     defer { record(.passEnds) }
     let run = pass.run
@@ -177,6 +187,7 @@ extension Loop {
   }
 
   /// Sleeps until something of the mode is ready or due, or idle work wants to go on.
+  @inline(__always)
   private func wait(_ pass: inout Pass, into ready: inout [ReadyEvent]) {
     guard pass.waits else { return }
     if ready.isEmpty { spin(pass) }

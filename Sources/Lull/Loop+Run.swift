@@ -70,11 +70,7 @@ extension Loop {
     state.value.active += 1
     var result = begin(run)
     while result == nil {
-      switch hop(run) {
-      case .over(let verdict): result = verdict
-      case .begun(let begun, let reached): result = pass(run, begun, reached)
-      case .done: result = state.value.host == nil ? pass(run) : carry(run)
-      }
+      result = hop(run) ?? (state.value.host == nil ? pass(run) : carry(run))
     }
     end(run, result!)
     state.value.active -= 1
@@ -85,6 +81,7 @@ extension Loop {
   }
 
   /// Enters a run; it is over at once if it has been asked to stop.
+  @inline(__always)
   func begin(_ run: Activation) -> RunResult? {
     state.value.mode = run.mode
     state.value.runs += 1
@@ -98,6 +95,7 @@ extension Loop {
   }
 
   /// Leaves it.
+  @inline(__always)
   func end(_ run: Activation, _ result: RunResult) {
     notify(.exit, in: run.mode)
     record(.runEnds(state.value.modes[run.mode].mode, result))

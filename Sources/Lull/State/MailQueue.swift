@@ -33,7 +33,7 @@ struct MailBag: ~Copyable {
   private var letters = Ring<Letter>()
 
   @inline(__always)
-  var isEmpty: Bool { blockCount == 0 && letters.isEmpty }
+  var isEmpty: Bool { first == nil && rest.isEmpty && letters.isEmpty }
 
   @inline(__always)
   private var blockCount: Int { first == nil ? rest.count : rest.count + 1 }

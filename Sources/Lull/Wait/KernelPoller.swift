@@ -177,6 +177,7 @@ final class KernelPoller: Poller, @unchecked Sendable {  // loop's thread, but f
   }
 
   /// When to look at the clock that counts suspend, where the kernel has no timer for it.
+  @inline(__always)
   private var substituteDeadline: Int64 {
     guard box.value.continuousDeadline != .max, !box.value.continuousIsSet else { return .max }
     return now.addingClamped(box.value.continuousDeadline.addingClamped(-continuousNow))
