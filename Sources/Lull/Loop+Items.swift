@@ -5,16 +5,6 @@ internal import Synchronization
 extension Loop {
   // MARK: Adding and removing
 
-  /// Adds a timer to `mode`, or to every common mode. Adding it again changes nothing.
-  ///
-  /// It first fires in the next pass of the mode, even when its date has passed.
-  ///
-  /// > Threads: any. A sleeping loop wakes if it must.
-  ///
-  /// - Complexity: O(log *n*) in the timers of the same modes.
-  /// - Precondition: no other loop has it. An invalid timer is not added.
-  public func add(_ timer: Timer, to mode: Mode = .default) { addItem(timer, to: mode) }
-
   /// Adds an observer to `mode`, or to every common mode. Adding it again changes nothing.
   ///
   /// > Threads: any.
@@ -33,9 +23,12 @@ extension Loop {
     submit(.addSource(source, mode))
   }
 
+  @inline(__always)
+  func fits(_ item: Item) -> Bool { !item.traits.contains(.forMain) || isMain }
+
   private func preconditionFits(_ item: Item) {
     precondition(
-      !item.traits.contains(.forMain) || isMain,
+      fits(item),
       "this item's handlers are of the main actor; for this loop make it with "
         + "Loop.\(type(of: item))(…)"
     )
@@ -62,7 +55,7 @@ extension Loop {
     }
   }
 
-  private func addItem<Kept: Item>(_ item: Kept, to mode: Mode) {
+  func addItem<Kept: Item>(_ item: Kept, to mode: Mode) {
     guard isCurrent else { return addFromElsewhere(item, to: mode) }
     readMail()
     guard !state.value.isOver, claim(item) else { return }
@@ -294,57 +287,5 @@ extension Loop {
     }
     guard item.belongs(to: self), item.slot >= 0 else { return nil }
     return item.membership
-  }
-
-  // MARK: Timers
-
-  /// Moves a timer from the queue of the modes it was in to that of those it is in. A firing one is
-  /// queued when its handler returns.
-  @inline(__always)
-  func requeue(_ timer: Timer, from former: ModeTable.SetID) {
-    guard !timer.isFiring else { return }
-    state.value.timers.remove(timer, from: TimerQueues.Key(modes: former, base: timer.base))
-    queue(timer)
-  }
-
-  @inline(__always)
-  func queue(_ timer: Timer) {
-    if timer.membership.modes != 0 { state.value.timers.insert(timer, into: key(of: timer)) }
-  }
-
-  @inline(__always)
-  func key(of timer: Timer) -> TimerQueues.Key {
-    TimerQueues.Key(modes: timer.membership.modes, base: timer.base)
-  }
-
-  /// A timer has a new date, or has come here from its handler on another loop.
-  func rearm(_ timer: Timer) {
-    guard timer.belongs(to: self), timer.slot >= 0 else { return }
-    requeue(timer, from: timer.membership.modes)
-  }
-
-  /// One of the loop's own timers gets a new date on the loop's thread.
-  func rearm(_ timer: Timer, for date: Int64) {
-    let former = timer.due
-    timer.set(date, deadline: Timer.deadline(of: date, on: timer.base))
-    state.value.timers.rearm(timer, from: former, in: key(of: timer))
-    wakeIfSleeping()
-  }
-
-  /// How many queues a mode serves. The list grows as queues come into being.
-  @inline(__always)
-  func timerQueueCount(of mode: ModeTable.Index) -> Int {
-    if state.value.modes[mode].knownQueues < state.value.timers.queueCount { findQueues(of: mode) }
-    return state.value.modes[mode].timerQueues.count
-  }
-
-  private func findQueues(of mode: ModeTable.Index) {
-    for queue in state.value.modes[mode].knownQueues..<state.value.timers.queueCount {
-      let key = state.value.timers.key(of: Int32(queue))
-      if state.value.modes.contains(mode, in: key.modes) {
-        state.value.modes[mode].timerQueues.append(Int32(queue))
-      }
-    }
-    state.value.modes[mode].knownQueues = state.value.timers.queueCount
   }
 }

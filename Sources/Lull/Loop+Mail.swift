@@ -114,7 +114,7 @@ extension Loop {
   }
 
   @inline(__always)
-  private var hasMail: Bool { mail.isPending || !state.value.inbox.isEmpty }
+  var hasMail: Bool { mail.isPending || !state.value.inbox.isEmpty }
 
   private func readAll() {
     if state.value.inbox.isEmpty { state.value.inbox.refill(from: mail) }

@@ -60,15 +60,28 @@ extension Loop {
   }
 
   private func fireDueTimers(in mode: ModeTable.Index) {
-    var due: [DueTimer] = []
-    collectDueTimers(in: mode, into: &due)
-    guard !due.isEmpty else { return }
-    for entry in due {
+    let latest = state.value.timers.latestArming
+    var moment: Int64?
+    while let next = fireDueTimers(in: mode, at: moment, armedBy: latest) { moment = next }
+  }
+
+  /// Fires what is due at `moment`, or now if that is nil; of very many the first.
+  ///
+  /// - Returns: That moment, if there may be more; else nil.
+  private func fireDueTimers(
+    in mode: ModeTable.Index, at moment: Int64?, armedBy arming: UInt32
+  ) -> Int64? {
+    var due = Slab<DueTimer>()
+    let rest = collectDueTimers(in: mode, at: moment, armedBy: arming, into: &due)
+    guard !due.isEmpty else { return nil }
+    for place in 0..<due.count {
+      let entry = due[place]
       entry.timer.with { fire($0, entry, in: mode) }
       entry.timer.release()
     }
-    due.removeAll(keepingCapacity: true)
+    due.truncate(to: 0)
     swap(&due, &state.value.spareDue)
+    return rest
   }
 
   private func isStillDue(_ timer: Timer, _ now: Int64) -> Bool {
@@ -112,9 +125,13 @@ extension Loop {
     }
   }
 
-  private func collectDueTimers(in mode: ModeTable.Index, into due: inout [DueTimer]) {
-    var suspending: Int64?
+  private func collectDueTimers(
+    in mode: ModeTable.Index, at moment: Int64?, armedBy arming: UInt32,
+    into due: inout Slab<DueTimer>
+  ) -> Int64? {
+    var suspending = moment
     var ahead: Int64?
+    var end = Int64.max
     for place in 0..<timerQueueCount(of: mode) {
       let queue = state.value.modes[mode].timerQueues[place]
       guard let first = state.value.timers.firstDeadline(of: queue) else { continue }
@@ -130,10 +147,13 @@ extension Loop {
       if due.isEmpty { swap(&due, &state.value.spareDue) }
       var found: [TimerQueues.Due] = []
       swap(&found, &state.value.spareFound)
-      state.value.timers.collectDue(at: now + offset, from: queue, into: &found)
+      let last = state.value.timers.collectDue(
+        at: now + offset, armedBy: arming, from: queue, into: &found)
+      end = min(end, last - offset)
       for entry in found {
         entry.timer.with { timer in
           entry.timer.retain()
+          timer.prefetchHandler()
           due.append(
             DueTimer(
               timer: entry.timer, sequence: timer.membership.sequence,
@@ -143,11 +163,13 @@ extension Loop {
       found.removeAll(keepingCapacity: true)
       swap(&found, &state.value.spareFound)
     }
-    if due.count > 1 {
-      due.sort {
-        $0.deadline != $1.deadline ? $0.deadline < $1.deadline : $0.sequence < $1.sequence
-      }
+    due.sort {
+      $0.deadline != $1.deadline ? $0.deadline < $1.deadline : $0.sequence < $1.sequence
     }
+    guard let suspending, end < suspending else { return nil }
+    // Of another queue there may be later ones, whose turn is after those to come.
+    while due[due.count - 1].deadline > end { due.removeLast().timer.release() }
+    return suspending
   }
 
   /// How far the clock that counts suspend is ahead of the other. The two cannot be read at once:

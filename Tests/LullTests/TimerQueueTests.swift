@@ -102,8 +102,12 @@ import Testing
       #expect(
         firsts(of: 0, in: &queues) == queued.values.map(\.deadline).filter { $0 == first })
       var due: [TimerQueues.Due] = []
-      queues.collectDue(at: now, from: 0, into: &due)
-      let expected = queued.filter { $0.value.deadline <= now }
+      let end = queues.collectDue(
+        at: now, armedBy: queues.latestArming, from: 0, into: &due)
+      let expected = queued.filter { $0.value.deadline <= end }
+      // Not all at once only where they are very many, and then the first of them at least.
+      #expect(end == now || end < now && expected.count >= 1)
+      #expect(end == now || queued.count > 200)
       #expect(
         Set(due.map { ObjectIdentifier($0.timer.value!) })
           == Set(expected.keys.map { ObjectIdentifier(timers[$0]) }))

@@ -168,6 +168,41 @@ import Testing
     }
   }
 
+  // So many are collected in portions.
+  @Test func `that are many and late fire in one pass, in order, each once`() {
+    withVirtualLoop(commonModes: [.default, .first]) { loop, time in
+      let fired = Shared<[Int]>([])
+      func date(_ index: Int) -> Loop.Instant { at(Double((index * 7919) % 3_000 / 2)) }
+      let timers = Shared<[Loop.Timer]>([])
+      for index in 0..<3_000 {
+        timers.value.append(
+          loop.schedule(
+            at: date(index), every: index % 5 == 0 ? .seconds(1_000) : nil,
+            in: index % 3 == 0 ? .common : .default,
+            tolerance: index % 7 == 0 ? .milliseconds(1) : .zero,
+            base: index % 11 == 0 ? .continuous : .suspending
+          ) { [unowned loop] _ in
+            fired.value.append(index)
+            guard fired.value.count == 1 else { return }
+            timers.value[2_000].nextFire = at(100_000)
+            timers.value[2_001].invalidate()
+            loop.remove(timers.value[2_002], from: .common)
+            loop.remove(timers.value[2_002], from: .default)
+            // Its turn is in the next pass.
+            loop.schedule(at: at(0)) { _ in fired.value.append(-1) }
+          })
+      }
+      time.advance(by: .seconds(10))
+      #expect(loop.run(in: .default, for: .zero) == .timedOut)
+      let inOrder = timers.value.indices.sorted { (date($0), $0) < (date($1), $1) }
+      #expect(fired.value == inOrder.filter { !(2_000...2_002).contains($0) })
+      fired.value = []
+      #expect(loop.run(in: .default, for: .zero) == .timedOut)
+      #expect(fired.value == [-1])
+      for timer in timers.value { timer.invalidate() }
+    }
+  }
+
   // gnustep/libs-base#704, gershwin-desktop/gershwin-workspace#53
   @Test func `may be a hundred thousand`() {
     withVirtualLoop { loop, time in

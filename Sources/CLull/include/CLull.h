@@ -40,6 +40,9 @@ static inline void lull_prefetch_for_writing(const void *address) {
 #endif
 }
 
+/// Has the processor fetch a line of memory that is to be read. Any address will do.
+static inline void lull_prefetch(const void *address) { __builtin_prefetch(address); }
+
 /// The process's main thread, or 0 when this image was loaded on another one.
 uintptr_t lull_main_thread(void);
 

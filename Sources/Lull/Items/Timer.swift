@@ -146,9 +146,18 @@ extension Loop {
       if intervalNanoseconds == 0 { invalidate() }
     }
 
+    @inline(__always)
+    func prefetchHandler() { prefetchContext(of: handler) }
+
     override var kind: ItemKind { .timer(self) }
     override func release() { handler = nil }
-    override func removed(from mode: Mode, of loop: Loop) { loop.dismiss(self, from: mode) }
+    override func retire() {
+      guard isAtHome, loop.with({ $0.letsGo(of: self) }) == true else { return super.retire() }
+      release()
+    }
+    override func removed(from mode: Mode, of loop: Loop) {
+      if !loop.letsGo(of: self, from: mode) { loop.dismiss(self, from: mode) }
+    }
     @inline(__always)
     override func enters(_ loop: Loop) { loop.state.value.timers.adopt(self) }
     @inline(__always)

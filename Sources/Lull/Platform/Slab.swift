@@ -35,6 +35,10 @@ struct Slab<Element: ~Copyable>: ~Copyable {
     }
   }
 
+  /// Has the processor fetch an element. Any index will do.
+  @inline(__always)
+  func prefetch(_ index: Int) { unsafe lull_prefetch(start + index) }
+
   @inline(__always)
   mutating func append(_ element: consuming Element) {
     if count == capacity { grow() }
@@ -85,6 +89,47 @@ struct Slab<Element: ~Copyable>: ~Copyable {
 }
 
 extension Slab {
+  /// Sorts by `isBefore`, in place: the sort of arrays allocates, for which malloc first tidies up
+  /// all that has been freed. Not stable.
+  @inline(__always)
+  mutating func sort(by isBefore: (Element, Element) -> Bool) {
+    guard count > 1 else { return }
+    if count > 24 {
+      for root in (0..<count / 2).reversed() { sink(self[root], from: root, end: count, isBefore) }
+      for end in (1..<count).reversed() {
+        let largest = self[0]
+        sink(self[end], from: 0, end: end, isBefore)
+        self[end] = largest
+      }
+    } else {
+      for end in 1..<count {
+        let element = self[end]
+        var place = end
+        while place > 0, isBefore(element, self[place - 1]) {
+          self[place] = self[place - 1]
+          place -= 1
+        }
+        self[place] = element
+      }
+    }
+  }
+
+  /// Finds an element its place in a heap whose largest is on top.
+  @inline(__always)
+  private mutating func sink(
+    _ element: Element, from start: Int, end: Int, _ isBefore: (Element, Element) -> Bool
+  ) {
+    var place = start
+    while 2 * place + 1 < end {
+      var child = 2 * place + 1
+      if child + 1 < end, isBefore(self[child], self[child + 1]) { child += 1 }
+      guard isBefore(element, self[child]) else { break }
+      self[place] = self[child]
+      place = child
+    }
+    self[place] = element
+  }
+
   /// Appends copies of an element until there are so many, in no more room than those take.
   mutating func extend(to end: Int, with element: Element) {
     if end > capacity { move(to: end) }

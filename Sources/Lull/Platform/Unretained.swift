@@ -1,11 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import CLull
+
 /// The object as one of exactly that class; nil if it is of another. A comparison, where `as?` is a
 /// call to the runtime.
 @inlinable
 @inline(__always)
 func cast<Wanted: AnyObject>(_ object: AnyObject, to wanted: Wanted.Type) -> Wanted? {
   type(of: object) == wanted ? unsafe unsafeDowncast(object, to: wanted) : nil
+}
+
+/// Has the processor fetch what a closure holds, which else its call would wait for.
+@inline(__always)
+func prefetchContext<Argument>(of closure: ((Argument) -> Void)?) {
+  // As Swift lays closures out.
+  let words = unsafe unsafeBitCast(closure, to: (function: UInt, context: UInt).self)
+  unsafe lull_prefetch(UnsafeRawPointer(bitPattern: words.context))
 }
 
 /// A reference that keeps nothing alive, and costs no counting. Whoever reads it knows by other
@@ -25,6 +35,15 @@ package struct Unretained<Object: AnyObject> {
   @inline(__always)
   func refers(to object: Object) -> Bool {
     unsafe reference?.toOpaque() == Unmanaged.passUnretained(object).toOpaque()
+  }
+
+  /// Has the processor fetch an object of some hundred bytes.
+  @inline(__always)
+  func prefetch() {
+    guard let address = unsafe reference?.toOpaque() else { return }
+    unsafe lull_prefetch(address)
+    unsafe lull_prefetch(address + 64)
+    unsafe lull_prefetch(address + 103)
   }
 
   /// Keeps the object alive until it is released.

@@ -35,7 +35,7 @@ package struct ModeTable: ~Copyable {
     var descriptorSources = 0
     var observers = ObserverList()
     /// The set of this mode alone; 0 while nobody has needed it.
-    fileprivate var alone: SetID = 0
+    fileprivate(set) var alone: SetID = 0
     /// The timer queues it serves, among the first `knownQueues` there are.
     var timerQueues: [Int32] = []
     var knownQueues = 0

@@ -111,9 +111,18 @@ package struct TimerQueues: ~Copyable {
     package let deadline: Int64
   }
 
-  /// Appends the timers of a queue due at `now`, which stay queued. O(those found).
-  package mutating func collectDue(at now: Int64, from queue: Int32, into due: inout [Due]) {
-    queues[Int(queue)].collectDue(at: now, timers, into: &due)
+  /// The number of the latest arming.
+  package var latestArming: UInt32 { armings }
+
+  /// Appends the timers of a queue due at `now`, which stay queued; where there are very many, the
+  /// first of them. O(those found).
+  ///
+  /// - Parameter arming: Those that were armed later for that very moment are left out.
+  /// - Returns: The moment by which these are all that are due: `now`, or one before.
+  package mutating func collectDue(
+    at now: Int64, armedBy arming: UInt32, from queue: Int32, into due: inout [Due]
+  ) -> Int64 {
+    queues[Int(queue)].collectDue(at: now, armedBy: arming, timers, into: &due)
   }
 
   /// Appends those that are due first, all of one deadline.
@@ -205,13 +214,30 @@ extension TimerQueues {
     }
 
     mutating func collectDue(
-      at now: Int64, _ timers: borrowing TimerSlots, into due: inout [Due]
-    ) {
+      at now: Int64, armedBy arming: UInt32, _ timers: borrowing TimerSlots,
+      into due: inout [Due]
+    ) -> Int64 {
       latestNow = now
-      while let next = far.nextBucket, next <= now { spread(far.takeNext(advances: true)) }
-      near.visit { Queue.note($0, ifDueAt: now, timers, in: &due) }
-      tolerant.visit { Queue.note($0, ifDueAt: now, timers, in: &due) }
+      var end = now
+      while let next = far.nextBucket, next <= now {
+        if near.count >= Queue.enough {
+          end = next - 1
+          break
+        }
+        bringNear(timers)
+      }
+      func note(_ entry: TimerEntry) -> Bool {
+        if entry.deadline == now, Int32(bitPattern: entry.arming &- arming) > 0 { return true }
+        return Queue.note(entry, ifDueAt: end, timers, in: &due)
+      }
+      near.visit { note($0) }
+      tolerant.visit { note($0) }
+      return end
     }
+
+    /// So many due timers are enough at once: they are looked at twice, and more than these would
+    /// have left the cache between.
+    private static let enough = 256
 
     /// The same for a moment to come, up to the first deadline; time stays where it is.
     func collect(upTo first: Int64, _ timers: borrowing TimerSlots, into due: inout [Due]) {
@@ -256,7 +282,7 @@ extension TimerQueues {
           if let first = firstOfFew(timers) { return first }
           straighten(far.takeNext(advances: false), timers)
         } else {
-          spread(far.takeNext(advances: true))
+          bringNear(timers)
         }
       }
     }
@@ -286,6 +312,15 @@ extension TimerQueues {
         first = min(first, entry.deadline)
       }
       return first
+    }
+
+    /// Time goes on to the next bucket, whose entries become near unless it is of a coarse level.
+    private mutating func bringNear(_ timers: borrowing TimerSlots) {
+      let isFinest = far.nextIsFinest
+      let entries = far.takeNext(advances: true)
+      // Their time has come, or will soon.
+      if isFinest { timers.prefetch(entries) }
+      spread(entries)
     }
 
     /// Puts entries where they belong at this time. Their timers are not looked at: in their many
@@ -318,7 +353,7 @@ extension TimerQueues {
         heap.removeFirst()
         // After a burst most are dead, and go for less together.
         let dropped = before - heap.count
-        if dropped == 8, before < 512 { heap.filter { timers.own($0) } }
+        if dropped == 8, before < 1_024 { heap.filter { timers.own($0) } }
       }
       return before - heap.count
     }
