@@ -30,9 +30,9 @@ extension Loop {
   /// Zero at first.
   ///
   /// The kernel wakes a thread some 50 to 100 microseconds late, and more where the processor
-  /// rests deeply; a lead of 200 microseconds brings most ticks within a few of their date, for
-  /// that much processor time a tick. Descriptors are served meanwhile. A guest's timers are its
-  /// host's to keep.
+  /// rests deeply; a lead of 200 microseconds brings most ticks within one of their date, for that
+  /// much processor time a tick. Descriptors are served meanwhile, but for the last 20. A guest's
+  /// timers are its host's to keep.
   ///
   /// - Precondition: on the loop's thread.
   public var timerLead: Duration {
@@ -43,7 +43,6 @@ extension Loop {
     set {
       preconditionOnLoop()
       state.value.timerLead = max(0, newValue.wholeNanoseconds)
-      if state.value.timerLead > 0 { prepareRehearsal() }
     }
   }
 
@@ -69,59 +68,39 @@ extension Loop {
     }
     // Whatever else ended the wait is seen to by a pass.
     guard lead > 0, deadline != .max, poller.now >= deadline.addingClamped(-lead) else { return }
-    if deadline.addingClamped(-poller.now) > Loop.rehearsalTakes { rehearse(for: mode) }
     let continuous = nextContinuousWake(in: mode)
-    while ready.isEmpty, sleeping.load(ordering: .acquiring), poller.now < deadline {
+    let lastMoment = deadline.addingClamped(-Loop.lastMoment)
+    while ready.isEmpty, sleeping.load(ordering: .acquiring), poller.now < lastMoment {
       // Asking the kernel takes the report of that clock's timer away.
       if continuous != .max, poller.continuousNow >= continuous { return }
       poller.wait(until: .min, into: &ready)
     }
+    if ready.isEmpty, sleeping.load(ordering: .acquiring) { state.value.awaitedDate = deadline }
   }
 
-  // MARK: The rehearsal
+  // MARK: The last moment
 
-  /// How long it may take at most, by far.
-  private static let rehearsalTakes: Int64 = 50_000
+  /// What comes between the end of a wait and a timer's handler, in nanoseconds: some microseconds
+  /// after a sleep in which everything has left the processor's caches.
+  private static let lastMoment: Int64 = 20_000
 
-  /// Fires a timer that nobody hears of, and looks at those to come. What has not been touched for
-  /// some milliseconds has left the processor's caches: the first timer after a sleep takes ten
-  /// microseconds, the next takes one.
-  private func rehearse(for mode: ModeTable.Index) {
-    var trace: (any TraceSink)?
-    swap(&trace, &state.value.trace)
-    let admission = idleState.value.admission
-    fireTimers(in: state.value.modes.index(of: .rehearsal))
-    touchFirstTimers(in: mode)
-    idleState.value.admission = admission
-    swap(&trace, &state.value.trace)
+  /// Whether it looks at the clock until timers' dates have come.
+  @inline(__always)
+  var isEager: Bool { state.value.timerLead > 0 && !isVirtual }
+
+  /// Now, for timers that are to be served; the date of one that is due in a moment, for which the
+  /// wait has ended so that nothing but its handler comes after it.
+  @inline(__always)
+  func takePresent() -> Int64 {
+    guard isEager else { return poller.now }
+    defer { state.value.awaitedDate = .min }
+    return max(poller.now, state.value.awaitedDate)
   }
 
-  /// Looks at the timers to come as if they were due.
-  private func touchFirstTimers(in mode: ModeTable.Index) {
-    var found: [TimerQueues.Due] = []
-    swap(&found, &state.value.spareFound)
-    for place in 0..<timerQueueCount(of: mode) {
-      let queue = state.value.modes[mode].timerQueues[place]
-      state.value.timers.collectFirst(from: queue, into: &found)
-    }
-    for entry in found {
-      entry.timer.with { timer in
-        if timer.isValid, timer.belongs(to: self) { extendLifetime(timer.handler) }
-      }
-    }
-    found.removeAll(keepingCapacity: true)
-    swap(&found, &state.value.spareFound)
-  }
-
-  /// Has a timer in a mode that nobody can see or run.
-  private func prepareRehearsal() {
-    guard !isVirtual, state.value.modes.existing(.rehearsal) == nil else { return }
-    let timer = Timer(at: now, every: .nanoseconds(1)) { _ in }
-    guard case .granted = timer.claim(for: self) else { return }
-    timer.enters(self)
-    timer.membership.modes = state.value.modes.adding(
-      state.value.modes.index(of: .rehearsal), to: timer.membership.modes)
-    queue(timer)
+  /// Looks at the clock until a timer's date has come.
+  @inline(__always)
+  func awaitDate(of due: DueTimer) {
+    while poller.now < due.deadline { lull_pause() }
   }
 
   // MARK: Spinning

@@ -84,22 +84,27 @@ extension Loop {
     return rest
   }
 
-  private func isStillDue(_ timer: Timer, _ now: Int64) -> Bool {
-    let deadline = timer.due
-    return deadline <= now || deadline <= self.now(on: timer.base)
+  /// Whether it is due as it was when it was found, or at another date that has come.
+  @inline(__always)
+  private func isStillDue(_ timer: Timer, _ due: DueTimer) -> Bool {
+    timer.due == due.ownDeadline || timer.due <= now(on: timer.base)
   }
 
   private func fire(_ timer: Timer, _ due: DueTimer, in mode: ModeTable.Index) {
     // An earlier callout may have given it to another loop, put it off, or taken it out of the
     // mode; taken out and added again, it is due as before.
-    guard timer.isValid, timer.belongs(to: self), !timer.isFiring, isStillDue(timer, due.now),
+    guard timer.isValid, timer.belongs(to: self), !timer.isFiring, isStillDue(timer, due),
       state.value.modes.contains(mode, in: timer.membership.modes), let handler = timer.handler
     else { return }
-    idle.serves(timer, due: due.deadline, at: hasIdleWork ? poller.now : due.now)
+    // One that is due in a moment waits for that, as the last thing before its handler.
+    let isEager = isEager
+    let began = hasIdleWork || isEager ? max(poller.now, due.deadline) : due.now
+    idle.serves(timer, due: due.deadline, at: began)
     let served = timer.due
     state.value.timers.remove(timer, from: key(of: timer))
     timer.isFiring = true
     state.value.firing.append(Unretained(timer))
+    if isEager { awaitDate(of: due) }
     call(.timer(timer)) { handler(timer) }
     _ = state.value.firing.removeLast()
     if timer.intervalNanoseconds == 0 { timer.invalidate() }
@@ -136,7 +141,7 @@ extension Loop {
       let queue = state.value.modes[mode].timerQueues[place]
       guard let first = state.value.timers.firstDeadline(of: queue) else { continue }
       // How far the timer's clock is ahead of the loop's: by all suspends of this boot, or not.
-      let now = suspending ?? poller.now
+      let now = suspending ?? takePresent()
       suspending = now
       var offset: Int64 = 0
       if state.value.timers.key(of: queue).base == .continuous {
@@ -157,7 +162,7 @@ extension Loop {
           due.append(
             DueTimer(
               timer: entry.timer, sequence: timer.membership.sequence,
-              deadline: entry.deadline - offset, now: now))
+              deadline: entry.deadline - offset, ownDeadline: entry.deadline, now: now))
         }
       }
       found.removeAll(keepingCapacity: true)

@@ -57,9 +57,6 @@ extension Loop {
 
     /// While a call waits for its reply, shielded from everything else.
     public static var connectionReply: Mode { Mode(id: 4) }
-
-    /// Where a loop rehearses for a timer. See ``Loop/timerLead``.
-    static var rehearsal: Mode { Mode(id: 5) }
   }
 }
 
@@ -71,7 +68,7 @@ private final class ModeNames: @unchecked Sendable {  // guarded by `lock`
   /// At first those that every program has, where `Mode` expects them.
   private var names = [
     "kCFRunLoopDefaultMode", "kCFRunLoopCommonModes", "NSEventTrackingRunLoopMode",
-    "NSModalPanelRunLoopMode", "NSConnectionReplyMode", "rehearsal of Lull",
+    "NSModalPanelRunLoopMode", "NSConnectionReplyMode",
   ]
   private var ids: [String: Int32] = [:]
 

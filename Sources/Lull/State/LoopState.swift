@@ -39,6 +39,8 @@ struct LoopState: ~Copyable {
   var spin: SpinPolicy?
   /// How long before timers' dates to wake, in nanoseconds.
   var timerLead: Int64 = 0
+  /// The date of a timer for which a wait has ended a moment before.
+  var awaitedDate = Int64.min
   var isDrainingMainQueue = false
   /// The thread has ended: nothing is taken any more.
   var isOver = false
@@ -59,6 +61,8 @@ struct DueTimer {
   let sequence: UInt64
   /// When it was due, on the loop's own clock.
   let deadline: Int64
+  /// The same on its own clock.
+  let ownDeadline: Int64
   /// When it was found due, on the loop's own clock.
   let now: Int64
 }

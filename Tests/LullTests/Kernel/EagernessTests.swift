@@ -20,6 +20,29 @@ import Testing
     }
   }
 
+  /// What is collected a moment before its date may have another by then.
+  @Test func `with a lead honours what an earlier timer's handler says of one that is due next`() {
+    onLoopThread { loop in
+      loop.timerLead = .milliseconds(1)
+      let late = Shared<Loop.Timer?>(nil)
+      let (rounds, fired) = (Shared(0), Shared(0))
+      loop.schedule(every: .milliseconds(2)) { timer in
+        rounds.value += 1
+        if rounds.value == 100 { return loop.stop() }
+        // For the same date as the next of this one; and then, when both are due, put off.
+        let isPutOff = rounds.value.isMultiple(of: 2)
+        late.value?.nextFire = timer.nextFire.advanced(
+          by: isPutOff ? .microseconds(9) : .milliseconds(2))
+      }
+      late.value = loop.schedule(at: .distantFuture, every: .seconds(1)) { timer in
+        #expect(loop.now >= timer.nextFire)
+        fired.value += 1
+      }
+      #expect(loop.run(in: .default, for: .seconds(60)) == .stopped)
+      #expect(fired.value > 0)
+    }
+  }
+
   @Test func `lets nobody see how it prepares for a timer`() {
     onLoopThread { loop in
       let trace = CalloutCounter()
