@@ -118,7 +118,7 @@ extension Loop {
           loop.with { $0.rearm(self, for: newValue.nanoseconds) }
         } else {
           set(newValue.nanoseconds, deadline: Timer.deadline(of: newValue.nanoseconds, on: base))
-          owner?.submit(.rearm(self))
+          if isSomebodys { owner?.submit(.rearm(self)) }
         }
       }
     }

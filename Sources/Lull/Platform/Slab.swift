@@ -24,6 +24,10 @@ struct Slab<Element: ~Copyable>: ~Copyable {
   @inline(__always)
   var isEmpty: Bool { count == 0 }
 
+  /// Whether the next element takes more storage.
+  @inline(__always)
+  var isFull: Bool { count == capacity }
+
   subscript(index: Int) -> Element {
     @inline(__always) unsafeAddress {
       precondition(isWithin(index, count))
@@ -41,7 +45,7 @@ struct Slab<Element: ~Copyable>: ~Copyable {
 
   @inline(__always)
   mutating func append(_ element: consuming Element) {
-    if count == capacity { grow() }
+    if isFull { grow() }
     unsafe (start + count).initialize(to: element)
     count += 1
   }
@@ -60,24 +64,9 @@ struct Slab<Element: ~Copyable>: ~Copyable {
     count = rest
   }
 
-  /// Keeps what `isWanted`, in order.
-  mutating func filter(_ isWanted: (borrowing Element) -> Bool) {
-    var kept = 0
-    for index in 0..<count where isWanted(self[index]) {
-      if kept < index { swapAt(kept, index) }
-      kept += 1
-    }
-    truncate(to: kept)
-  }
-
-  private mutating func swapAt(_ left: Int, _ right: Int) {
-    let element = unsafe (start + left).move()
-    unsafe (start + left).moveInitialize(from: start + right, count: 1)
-    unsafe (start + right).initialize(to: element)
-  }
-
+  /// Doubles its storage.
   @inline(never)
-  private mutating func grow() { move(to: max(4, 2 * capacity)) }
+  mutating func grow() { move(to: max(4, 2 * capacity)) }
 
   fileprivate mutating func move(to room: Int) {
     let fresh = UnsafeMutablePointer<Element>.allocate(capacity: room)
@@ -89,6 +78,19 @@ struct Slab<Element: ~Copyable>: ~Copyable {
 }
 
 extension Slab {
+  /// Keeps what `isWanted`, in order.
+  @inline(__always)
+  mutating func filter(_ isWanted: (Element) -> Bool) {
+    var kept = 0
+    for index in 0..<count {
+      let element = self[index]
+      guard isWanted(element) else { continue }
+      self[kept] = element
+      kept += 1
+    }
+    truncate(to: kept)
+  }
+
   /// Sorts by `isBefore`, in place: the sort of arrays allocates, for which malloc first tidies up
   /// all that has been freed. Not stable.
   @inline(__always)

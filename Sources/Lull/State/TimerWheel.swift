@@ -55,7 +55,7 @@ struct TimerWheel: ~Copyable {
     if level >= levels.count { makeLevel(level) }
     if levels[level].buckets.isEmpty { levels[level].makeBuckets() }
     let bucket = Int(tick >> Int64(level * TimerWheel.groupBits)) & 63
-    if levels[level].buckets[bucket].capacity == 0 { takeSpare(for: bucket, at: level) }
+    if levels[level].buckets[bucket].isFull { makeRoom(in: bucket, at: level) }
     levels[level].buckets[bucket].append(entry)
     levels[level].occupied |= 1 << UInt64(bucket)
     occupied |= 1 << UInt32(level)
@@ -63,8 +63,10 @@ struct TimerWheel: ~Copyable {
   }
 
   @inline(never)
-  private mutating func takeSpare(for bucket: Int, at level: Int) {
-    guard !spares.isEmpty else { return }
+  private mutating func makeRoom(in bucket: Int, at level: Int) {
+    guard levels[level].buckets[bucket].capacity == 0, !spares.isEmpty else {
+      return levels[level].buckets[bucket].grow()
+    }
     var spare = spares.removeLast()
     spareRoom -= spare.capacity
     swap(&levels[level].buckets[bucket], &spare)
