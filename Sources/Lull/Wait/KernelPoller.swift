@@ -130,7 +130,9 @@ final class KernelPoller: Poller, @unchecked Sendable {  // loop's thread, but f
     insertAll()
     setTimer()
     epoll.store(set!.epoll, ordering: .releasing)
-    eventfd.store(made.number, ordering: .releasing)
+    eventfd.store(made.number, ordering: .sequentiallyConsistent)
+    // Whoever could not see it yet has left word.
+    if word.exchange(0, ordering: .sequentiallyConsistent) != 0 { write(to: made.number) }
   }
 
   private func makeEventfd() throws(SystemError) -> Eventfd {
@@ -203,19 +205,24 @@ final class KernelPoller: Poller, @unchecked Sendable {  // loop's thread, but f
     // In a child made by fork the loop is awake, or will wake itself when it leaves the parent's
     // descriptors; nobody else sleeps there.
     if isForked { return }
-    let descriptor = eventfd.load(ordering: .acquiring)
-    if descriptor >= 0 {
-      let saved = errno  // We may be in a signal handler.
-      // It may be full, and is readable then.
-      precondition(
-        eventfd_write(descriptor, 1) == 0 || errno == EAGAIN,
-        "the loop can be woken no more, for its eventfd was closed: "
-          + "close only descriptors that are yours")
-      errno = saved
-    } else {
+    var descriptor = eventfd.load(ordering: .acquiring)
+    if descriptor < 0 {
       word.store(1, ordering: .sequentiallyConsistent)
       futexWake(word)
+      // A guest gets its descriptors while it sleeps.
+      descriptor = eventfd.load(ordering: .sequentiallyConsistent)
     }
+    if descriptor >= 0 { write(to: descriptor) }
+  }
+
+  private func write(to eventfd: CInt) {
+    let saved = errno  // We may be in a signal handler.
+    // It may be full, and is readable then.
+    precondition(
+      eventfd_write(eventfd, 1) == 0 || errno == EAGAIN,
+      "the loop can be woken no more, for its eventfd was closed: "
+        + "close only descriptors that are yours")
+    errno = saved
   }
 
   // MARK: As a guest

@@ -89,6 +89,41 @@ import Testing
     }
   }
 
+  /// What wakes it may have looked for its descriptors just before it had them.
+  @Test(.enabled(if: BackEnd.forced == nil))
+  func `hears as a guest what is posted while it gets its descriptors`() async {
+    await #expect(processExitsWith: .success) {
+      let (round, done) = (Counter(), Counter())
+      let rounds = 2_000 * stress
+      let loops = Cell<Loop?>(nil)
+      let poster = RealThread {
+        for next in 1...rounds {
+          while round.value < next {}
+          loops.value!.perform {}
+          done.add()
+        }
+      }
+      test_limit_descriptors(256)
+      for next in 1...rounds {
+        RealThread {
+          var taken: [CInt] = []
+          while let number = Optional(dup(0)), number >= 0 { taken.append(number) }
+          let loop = Loop.current
+          loop.add(Loop.Source { _ in })
+          loop.turn()
+          for number in taken { close(number) }
+          loops.value = loop
+          round.add()
+          var wanted = try! pollfd(fd: loop.pollDescriptor, events: Int16(POLLIN), revents: 0)
+          precondition(unsafe poll(&wanted, 1, 30_000) == 1, "slept over in round \(next)")
+          loop.endTurns()
+        }.join()
+        while done.value < next { sched_yield() }
+      }
+      poster.join()
+    }
+  }
+
   @Test func `refuses a descriptor source from any thread, and takes it when there is room`() async
   {
     await #expect(processExitsWith: .success) {
