@@ -158,7 +158,6 @@ extension Loop {
       for entry in found {
         entry.timer.with { timer in
           entry.timer.retain()
-          timer.prefetchHandler()
           due.append(
             DueTimer(
               timer: entry.timer, sequence: timer.membership.sequence,

@@ -146,9 +146,6 @@ extension Loop {
       if intervalNanoseconds == 0 { invalidate() }
     }
 
-    @inline(__always)
-    func prefetchHandler() { prefetchContext(of: handler) }
-
     override var kind: ItemKind { .timer(self) }
     override func release() { handler = nil }
     override func retire() {

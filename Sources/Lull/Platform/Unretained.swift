@@ -10,14 +10,6 @@ func cast<Wanted: AnyObject>(_ object: AnyObject, to wanted: Wanted.Type) -> Wan
   type(of: object) == wanted ? unsafe unsafeDowncast(object, to: wanted) : nil
 }
 
-/// Has the processor fetch what a closure holds, which else its call would wait for.
-@inline(__always)
-func prefetchContext<Argument>(of closure: ((Argument) -> Void)?) {
-  // As Swift lays closures out.
-  let words = unsafe unsafeBitCast(closure, to: (function: UInt, context: UInt).self)
-  unsafe lull_prefetch(UnsafeRawPointer(bitPattern: words.context))
-}
-
 /// A reference that keeps nothing alive, and costs no counting. Whoever reads it knows by other
 /// means that the object lives.
 @safe

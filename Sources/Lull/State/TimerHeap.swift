@@ -7,6 +7,10 @@ struct TimerEntry {
   /// The entry counts for as long as the timer of its slot has the same one.
   let arming: UInt32
 
+  /// Whether it is of a later arming. They are counted round and round.
+  @inline(__always)
+  func isLater(than other: UInt32) -> Bool { Int32(bitPattern: arming &- other) > 0 }
+
   /// The same for another time.
   func moved(to deadline: Int64) -> TimerEntry {
     TimerEntry(deadline: deadline, slot: slot, arming: arming)

@@ -226,13 +226,16 @@ extension TimerQueues {
         }
         bringNear(timers)
       }
-      func note(_ entry: TimerEntry) -> Bool {
-        if entry.deadline == now, Int32(bitPattern: entry.arming &- arming) > 0 { return true }
-        return Queue.note(entry, ifDueAt: end, timers, in: &due)
+      let last = end
+      near.visit {
+        $0.deadline == now && $0.isLater(than: arming)
+          || Queue.note($0, ifDueAt: last, timers, in: &due)
       }
-      near.visit { note($0) }
-      tolerant.visit { note($0) }
-      return end
+      tolerant.visit {
+        $0.deadline == now && $0.isLater(than: arming)
+          || Queue.note($0, ifDueAt: last, timers, in: &due)
+      }
+      return last
     }
 
     /// So many due timers are enough at once: they are looked at twice, and more than these would
