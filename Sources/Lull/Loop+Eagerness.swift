@@ -30,9 +30,9 @@ extension Loop {
   /// Zero at first.
   ///
   /// The kernel wakes a thread some 50 to 100 microseconds late, and more where the processor
-  /// rests deeply; a lead of 200 microseconds brings most ticks within one of their date, for that
-  /// much processor time a tick. Descriptors are served meanwhile, but for the last 20. A guest's
-  /// timers are its host's to keep.
+  /// rests deeply; a lead of 200 microseconds brings most ticks within a few of their date, half of
+  /// them within one or two, for that much processor time a tick. Descriptors are served meanwhile,
+  /// but for the last 20. A guest's timers are its host's to keep.
   ///
   /// - Precondition: on the loop's thread.
   public var timerLead: Duration {

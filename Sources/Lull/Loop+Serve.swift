@@ -71,15 +71,14 @@ extension Loop {
   private func fireDueTimers(
     in mode: ModeTable.Index, at moment: Int64?, armedBy arming: UInt32
   ) -> Int64? {
-    var due = Slab<DueTimer>()
+    var due: [DueTimer] = []
     let rest = collectDueTimers(in: mode, at: moment, armedBy: arming, into: &due)
     guard !due.isEmpty else { return nil }
-    for place in 0..<due.count {
-      let entry = due[place]
+    for entry in due {
       entry.timer.with { fire($0, entry, in: mode) }
       entry.timer.release()
     }
-    due.truncate(to: 0)
+    due.removeAll(keepingCapacity: true)
     swap(&due, &state.value.spareDue)
     return rest
   }
@@ -132,7 +131,7 @@ extension Loop {
 
   private func collectDueTimers(
     in mode: ModeTable.Index, at moment: Int64?, armedBy arming: UInt32,
-    into due: inout Slab<DueTimer>
+    into due: inout [DueTimer]
   ) -> Int64? {
     var suspending = moment
     var ahead: Int64?
@@ -167,8 +166,10 @@ extension Loop {
       found.removeAll(keepingCapacity: true)
       swap(&found, &state.value.spareFound)
     }
-    due.sort {
-      $0.deadline != $1.deadline ? $0.deadline < $1.deadline : $0.sequence < $1.sequence
+    if due.count > 1 {
+      due.sort {
+        $0.deadline != $1.deadline ? $0.deadline < $1.deadline : $0.sequence < $1.sequence
+      }
     }
     guard let suspending, end < suspending else { return nil }
     // Of another queue there may be later ones, whose turn is after those to come.

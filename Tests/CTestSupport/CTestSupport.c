@@ -41,11 +41,13 @@ static bool others_run(void) {
   return found;
 }
 
-void test_wait_until_others_sleep(void) {
-  for (int quiet = 0, tries = 0; quiet < 3 && tries < 100000; tries++) {
+bool test_wait_until_others_sleep(void) {
+  int quiet = 0;
+  for (int tries = 0; quiet < 3 && tries < 100000; tries++) {
     quiet = others_run() ? 0 : quiet + 1;
     if (quiet == 0) sched_yield();
   }
+  return quiet == 3;
 }
 
 pid_t test_fork(void) {

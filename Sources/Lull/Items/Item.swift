@@ -119,10 +119,6 @@ extension Loop {
       }
     }
 
-    /// Whether a loop may have it, at a glance. Any thread.
-    @inline(__always)
-    final var isSomebodys: Bool { home.load(ordering: .acquiring) != Item.nobody }
-
     /// Whether the calling thread is the one of the loop that has it.
     @inline(__always)
     final var isAtHome: Bool {

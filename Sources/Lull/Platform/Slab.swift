@@ -24,10 +24,6 @@ struct Slab<Element: ~Copyable>: ~Copyable {
   @inline(__always)
   var isEmpty: Bool { count == 0 }
 
-  /// Whether the next element takes more storage.
-  @inline(__always)
-  var isFull: Bool { count == capacity }
-
   subscript(index: Int) -> Element {
     @inline(__always) unsafeAddress {
       precondition(isWithin(index, count))
@@ -45,7 +41,7 @@ struct Slab<Element: ~Copyable>: ~Copyable {
 
   @inline(__always)
   mutating func append(_ element: consuming Element) {
-    if isFull { grow() }
+    if count == capacity { grow() }
     unsafe (start + count).initialize(to: element)
     count += 1
   }
@@ -64,9 +60,8 @@ struct Slab<Element: ~Copyable>: ~Copyable {
     count = rest
   }
 
-  /// Doubles its storage.
   @inline(never)
-  mutating func grow() { move(to: max(4, 2 * capacity)) }
+  private mutating func grow() { move(to: max(4, 2 * capacity)) }
 
   fileprivate mutating func move(to room: Int) {
     let fresh = UnsafeMutablePointer<Element>.allocate(capacity: room)
@@ -89,47 +84,6 @@ extension Slab {
       kept += 1
     }
     truncate(to: kept)
-  }
-
-  /// Sorts by `isBefore`, in place: the sort of arrays allocates, for which malloc first tidies up
-  /// all that has been freed. Not stable.
-  @inline(__always)
-  mutating func sort(by isBefore: (Element, Element) -> Bool) {
-    guard count > 1 else { return }
-    if count > 24 {
-      for root in (0..<count / 2).reversed() { sink(self[root], from: root, end: count, isBefore) }
-      for end in (1..<count).reversed() {
-        let largest = self[0]
-        sink(self[end], from: 0, end: end, isBefore)
-        self[end] = largest
-      }
-    } else {
-      for end in 1..<count {
-        let element = self[end]
-        var place = end
-        while place > 0, isBefore(element, self[place - 1]) {
-          self[place] = self[place - 1]
-          place -= 1
-        }
-        self[place] = element
-      }
-    }
-  }
-
-  /// Finds an element its place in a heap whose largest is on top.
-  @inline(__always)
-  private mutating func sink(
-    _ element: Element, from start: Int, end: Int, _ isBefore: (Element, Element) -> Bool
-  ) {
-    var place = start
-    while 2 * place + 1 < end {
-      var child = 2 * place + 1
-      if child + 1 < end, isBefore(self[child], self[child + 1]) { child += 1 }
-      guard isBefore(element, self[child]) else { break }
-      self[place] = self[child]
-      place = child
-    }
-    self[place] = element
   }
 
   /// Appends copies of an element until there are so many, in no more room than those take.

@@ -29,13 +29,13 @@ package struct Unretained<Object: AnyObject> {
     unsafe reference?.toOpaque() == Unmanaged.passUnretained(object).toOpaque()
   }
 
-  /// Has the processor fetch an object of some hundred bytes.
+  /// Has the processor fetch an object of so many bytes, up to two lines of its cache and one.
   @inline(__always)
-  func prefetch() {
+  func prefetch(_ size: Int) {
     guard let address = unsafe reference?.toOpaque() else { return }
     unsafe lull_prefetch(address)
     unsafe lull_prefetch(address + 64)
-    unsafe lull_prefetch(address + 103)
+    unsafe lull_prefetch(address + size - 1)
   }
 
   /// Keeps the object alive until it is released.

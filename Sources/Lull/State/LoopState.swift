@@ -19,7 +19,7 @@ struct LoopState: ~Copyable {
   /// Timers in their handlers, outermost first.
   var firing = Slab<Unretained<Loop.Timer>>()
   /// Empty; kept for their storage.
-  var spareDue = Slab<DueTimer>()
+  var spareDue: [DueTimer] = []
   var spareFound: [TimerQueues.Due] = []
   var spareReady: [ReadyEvent] = []
   var spareObservers = Slab<Unretained<Loop.Observer>>()

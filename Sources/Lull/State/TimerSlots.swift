@@ -75,7 +75,9 @@ struct TimerSlots: ~Copyable {
       table.value.armings.prefetch(Int(entries[index].slot))
       table.value.timers.prefetch(Int(entries[index].slot))
     }
-    for index in 0..<entries.count { table.value.timers[Int(entries[index].slot)].prefetch() }
+    for index in 0..<entries.count {
+      table.value.timers[Int(entries[index].slot)].prefetch(Loop.Timer.size)
+    }
   }
 
   /// When the timer of an entry is due; nil if the entry does not count.

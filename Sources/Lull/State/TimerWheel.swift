@@ -15,7 +15,14 @@ struct TimerWheel: ~Copyable {
     /// A bit for each bucket that is not empty.
     var occupied: UInt64 = 0
 
-    fileprivate mutating func makeBuckets() {
+    @inline(__always)
+    mutating func insert(_ entry: TimerEntry, in bucket: Int) {
+      if buckets.isEmpty { makeBuckets() }
+      buckets[bucket].append(entry)
+      occupied |= 1 << UInt64(bucket)
+    }
+
+    private mutating func makeBuckets() {
       while buckets.count < 64 { buckets.append(Slab()) }
     }
   }
@@ -28,13 +35,8 @@ struct TimerWheel: ~Copyable {
   /// A bit for each level that is not empty.
   private var occupied: UInt32 = 0
   private var current: Int64 = 0
-  /// How many entries there are.
-  private var count = 0
-  /// Empty; storage for the next buckets that need some: malloc takes longer over a large piece the
-  /// more small ones have been freed, as what timers call is when they have fired.
-  private var spares = Slab<Slab<TimerEntry>>()
-  /// How many entries they have room for.
-  private var spareRoom = 0
+  /// Empty; storage for the next bucket that needs some.
+  private var spare = Slab<TimerEntry>()
 
   var isEmpty: Bool { occupied == 0 }
 
@@ -53,23 +55,8 @@ struct TimerWheel: ~Copyable {
     // A division by six, for what is less than 46.
     let level = (highest * 43) >> 8
     if level >= levels.count { makeLevel(level) }
-    if levels[level].buckets.isEmpty { levels[level].makeBuckets() }
-    let bucket = Int(tick >> Int64(level * TimerWheel.groupBits)) & 63
-    if levels[level].buckets[bucket].isFull { makeRoom(in: bucket, at: level) }
-    levels[level].buckets[bucket].append(entry)
-    levels[level].occupied |= 1 << UInt64(bucket)
+    levels[level].insert(entry, in: Int(tick >> Int64(level * TimerWheel.groupBits)) & 63)
     occupied |= 1 << UInt32(level)
-    count += 1
-  }
-
-  @inline(never)
-  private mutating func makeRoom(in bucket: Int, at level: Int) {
-    guard levels[level].buckets[bucket].capacity == 0, !spares.isEmpty else {
-      return levels[level].buckets[bucket].grow()
-    }
-    var spare = spares.removeLast()
-    spareRoom -= spare.capacity
-    swap(&levels[level].buckets[bucket], &spare)
   }
 
   /// When the next bucket begins: nothing here is due before.
@@ -101,18 +88,17 @@ struct TimerWheel: ~Copyable {
     let bucket = levels[level].occupied.trailingZeroBitCount
     if advances { current = start(of: bucket, at: level) }
     var taken = Slab<TimerEntry>()
+    swap(&taken, &spare)
     swap(&taken, &levels[level].buckets[bucket])
-    count -= taken.count
     empty(bucket, at: level)
     return taken
   }
 
-  /// Takes a bucket's storage back: of more than a little, no more than what is in use.
+  /// Takes a bucket's storage back, unless it is large.
   mutating func reuse(_ emptied: consuming Slab<TimerEntry>) {
-    guard spareRoom + emptied.capacity <= max(256, count) else { return }
+    guard emptied.capacity <= 256 else { return }
     emptied.truncate(to: 0)
-    spareRoom += emptied.capacity
-    spares.append(emptied)
+    swap(&spare, &emptied)
   }
 
   /// Brings an empty wheel up to the time.
@@ -125,9 +111,7 @@ struct TimerWheel: ~Copyable {
   mutating func filter(_ isWanted: (TimerEntry) -> Bool) {
     for level in 0..<levels.count {
       for bucket in 0..<64 where levels[level].occupied & (1 << UInt64(bucket)) != 0 {
-        count -= levels[level].buckets[bucket].count
         levels[level].buckets[bucket].filter(isWanted)
-        count += levels[level].buckets[bucket].count
         guard levels[level].buckets[bucket].isEmpty else { continue }
         levels[level].buckets[bucket] = Slab()
         empty(bucket, at: level)

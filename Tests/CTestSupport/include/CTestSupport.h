@@ -5,9 +5,9 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
-/// Returns at a moment when the other threads of the process sleep; if they never do, after a
-/// hundred thousand looks.
-void test_wait_until_others_sleep(void);
+/// Returns at a moment when the other threads of the process sleep; false if in a hundred thousand
+/// looks they never did.
+bool test_wait_until_others_sleep(void);
 
 /// `fork`, which Swift marks unavailable, at a moment when the other threads sleep: a lock that one
 /// of them holds in Swift's runtime would be held in the child for ever.

@@ -12,7 +12,7 @@ import Testing
   /// Leaves room for so many more descriptors, whatever numbers are taken.
   static func leave(_ free: Int) -> [CInt] {
     // A thread that starts up may close one that it had for a moment.
-    test_wait_until_others_sleep()
+    precondition(test_wait_until_others_sleep(), "the process has a thread that never sleeps")
     test_limit_descriptors(256)
     var taken: [CInt] = []
     while true {
